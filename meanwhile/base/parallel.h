@@ -1,0 +1,52 @@
+// A fixed set of threads that runs numbered tasks and carries the first exception out.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace meanwhile::base {
+
+// Threads the machine offers to this process (its CPU affinity mask), at least 1.
+int hardware_threads();
+
+// Thread safety: run() is called by one thread at a time, never from inside a task.
+class ThreadPool {
+ public:
+  // `task` is in [0, tasks), `thread` in [0, size()): what is indexed by `thread` needs no lock.
+  using Task = std::function<void(std::int64_t task, int thread)>;
+
+  // REQUIRES: threads >= 1. The caller of run() is one of them.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+  // Runs every task once, started in order of number, and returns when all have ended. After a task
+  // throws no new one starts, and the exception of the lowest-numbered failed task is thrown here.
+  void run(std::int64_t tasks, const Task& task);
+
+ private:
+  void serve(int thread);
+  void take_tasks(int thread);
+
+  std::vector<std::thread> threads_;
+
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable start_, end_;
+  const Task* task_ = nullptr;
+  std::int64_t next_ = 0, tasks_ = 0;
+  std::int64_t failed_task_ = 0;
+  std::exception_ptr failure_;
+  int busy_ = 0;                // threads of threads_ that have not finished this run
+  std::uint64_t run_ = 0;       // counts runs, so that a thread joins each one once
+  bool ending_ = false;
+};
+
+}  // namespace meanwhile::base

@@ -1,0 +1,32 @@
+#include "meanwhile/base/trace.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace meanwhile::base {
+
+void Trace::add(const char* name, int worker, std::int64_t round, int shard, double begin_s,
+                double end_s) {
+  std::lock_guard lock(mutex_);
+  events_.push_back({name, worker, shard, round, begin_s - origin_s_, end_s - origin_s_});
+}
+
+std::string Trace::json() const {
+  std::lock_guard lock(mutex_);
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  const char* separator = "";
+  for (const Event& e : events_) {
+    fmt::format_to(std::back_inserter(text),
+                   R"({}{{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.1f},"dur":{:.1f},"args":)"
+                   R"({{"round":{})",
+                   separator, e.name, e.worker, e.begin_s * 1e6, (e.end_s - e.begin_s) * 1e6, e.round);
+    if (e.shard >= 0) fmt::format_to(std::back_inserter(text), ",\"shard\":{}", e.shard);
+    text += "}}";
+    separator = ",\n";
+  }
+  text += "\n]}\n";
+  return text;
+}
+
+}  // namespace meanwhile::base
