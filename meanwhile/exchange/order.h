@@ -1,0 +1,42 @@
+// The one order in which updates are summed, a function of the number of shards alone: the
+// left-packed binary tree over shard numbers. Every partial sum, on whatever worker, is the sum of
+// a whole subtree, so floating-point sums agree to the last bit whoever adds them and when.
+//
+//   7 shards:   ((0 1) (2 3)) ((4 5) 6)
+#pragma once
+
+#include <bit>
+#include <compare>
+
+namespace meanwhile::exchange {
+
+// Shards begin .. end - 1. A subtree of the summing tree is such a range.
+struct Range {
+  int begin = 0, end = 0;
+  int size() const { return end - begin; }
+  auto operator<=>(const Range&) const = default;
+};
+
+struct Children {
+  Range left, right;
+};
+
+// The two parts whose sums are added to give the sum of `node`. REQUIRES: node.size() >= 2.
+inline Children children(Range node) {
+  const auto size = static_cast<unsigned>(node.size());
+  const int middle = node.begin + static_cast<int>(std::bit_floor(size - 1));
+  return {{node.begin, middle}, {middle, node.end}};
+}
+
+// The children, one of them `node`, of the node above it. REQUIRES: node is a subtree of the tree
+// over `shards` shards and not all of it.
+inline Children siblings(Range node, int shards) {
+  Range above{0, shards};
+  for (;;) {
+    const Children below = children(above);
+    if (below.left == node || below.right == node) return below;
+    above = node.begin < below.left.end ? below.left : below.right;
+  }
+}
+
+}  // namespace meanwhile::exchange

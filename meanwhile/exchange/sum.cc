@@ -1,0 +1,61 @@
+#include "meanwhile/exchange/sum.h"
+
+#include <cassert>
+#include <utility>
+
+namespace meanwhile::exchange {
+
+Update OrderedSum::take() {
+  Update update;
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      update = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  update.assign(size_, 0.0);
+  return update;
+}
+
+void OrderedSum::give(int shard, Update update) {
+  Range node{shard, shard + 1};
+  while (node.size() < shards_) {
+    const auto [left, right] = siblings(node, shards_);
+    const bool is_left = node == left;
+    Update other;
+    {
+      std::lock_guard lock(mutex_);
+      const auto found = partials_.find(is_left ? right : left);
+      if (found == partials_.end()) {
+        partials_.emplace(node, std::move(update));
+        return;
+      }
+      other = std::move(found->second);
+      partials_.erase(found);
+    }
+    if (!is_left) std::swap(update, other);
+    for (std::size_t i = 0; i < update.size(); ++i) update[i] += other[i];
+    node = {left.begin, right.end};
+    std::lock_guard lock(mutex_);
+    free_.push_back(std::move(other));
+  }
+  std::lock_guard lock(mutex_);
+  partials_.emplace(node, std::move(update));
+}
+
+std::span<const double> OrderedSum::total() const {
+  std::lock_guard lock(mutex_);
+  assert(partials_.size() == 1 && partials_.begin()->first.size() == shards_);
+  return partials_.begin()->second;
+}
+
+void OrderedSum::restart(std::size_t size) {
+  std::lock_guard lock(mutex_);
+  for (auto& [range, update] : partials_) free_.push_back(std::move(update));
+  partials_.clear();
+  if (size != size_) free_.clear();
+  size_ = size;
+}
+
+}  // namespace meanwhile::exchange

@@ -1,0 +1,41 @@
+// The sum of one update per shard in the one order, by threads that share memory.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "meanwhile/exchange/order.h"
+
+namespace meanwhile::exchange {
+
+using Update = std::vector<double>;
+
+// Updates arrive in any order; whoever brings the second of two siblings adds them. Memory: with P
+// threads that take shards in order, about P + log2(S) updates are alive at once, not S.
+// Thread safety: take() and give() may be called from any thread.
+class OrderedSum {
+ public:
+  // REQUIRES: shards >= 1.
+  OrderedSum(int shards, std::size_t size) : shards_(shards), size_(size) {}
+
+  // A zeroed update to fill, of the size given.
+  Update take();
+  // Hands in the update of `shard`, once for each shard.
+  void give(int shard, Update update);
+  // The sum. REQUIRES: every shard's update was given.
+  std::span<const double> total() const;
+  // Forgets the sum and starts the next, of updates of `size`; keeps the memory.
+  void restart(std::size_t size);
+
+ private:
+  int shards_;
+  std::size_t size_;
+  mutable std::mutex mutex_;          // guards what follows
+  std::map<Range, Update> partials_;  // sums of subtrees whose sibling is still missing
+  std::vector<Update> free_;
+};
+
+}  // namespace meanwhile::exchange

@@ -1,0 +1,45 @@
+// What k-means learned, and what can be done with it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::learn::kmeans {
+
+enum class Metric { kEuclidean, kCosine };
+
+// The distance reported everywhere: squared Euclidean, or 1 - cosine. Its weighted sum over the rows
+// is the inertia. (transform() gives the Euclidean distance itself, as scikit-learn does.)
+struct Model {
+  Metric metric = Metric::kEuclidean;
+  std::int64_t n_clusters = 0, cols = 0;
+  std::vector<double> centers;  // n_clusters x cols, row-major; unit length under cosine
+  std::vector<double> counts;   // weight of the rows that made each centre; 0: an empty cluster
+};
+
+// THROWS Error(kInput) when the file is not a k-means model.
+Model load_model(const data::SafetensorsFile& file);
+
+struct Assignment {
+  std::vector<std::int32_t> labels;  // the nearest centre of each row; the lowest of equals
+  double inertia = 0;
+  std::vector<double> counts;  // weight of the rows of each cluster
+};
+
+// Thread count never changes a result. THROWS Error(kInput) when columns do not fit the model.
+Assignment assign(const Model& model, const data::Dataset& data, int threads);
+
+// Distances of rows [begin, end) to every centre, (end - begin) x n_clusters, row-major.
+void transform(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
+               int threads, std::span<double> distances);
+
+// Measures of the model on `data`: inertia, rows, mean distance, sizes, empty clusters.
+Json evaluate(const Model& model, const data::Dataset& data, int threads);
+
+}  // namespace meanwhile::learn::kmeans

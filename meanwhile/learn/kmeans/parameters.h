@@ -1,0 +1,45 @@
+// The parameters of k-means, each described once: name, meaning, default. The command line, the
+// JSON of run.json and the model's metadata are made from this description.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::learn::kmeans {
+
+struct Parameters {
+  std::int64_t n_clusters = 8;
+  std::string init = "auto";
+  std::int64_t n_init = 1;
+  std::int64_t max_iter = 300;
+  double tol = 1e-4;
+  std::string metric = "euclidean";
+  std::int64_t batch_size = 0;
+};
+
+// Calls visit(name, field, help) for each parameter.
+template <class P, class Visit>
+void describe(P& p, Visit&& visit) {
+  visit("n_clusters", p.n_clusters, "number of clusters");
+  visit("init", p.init,
+        "first centres: k-means++ (greedy), k-means||, random, auto (k-means++, or k-means|| when "
+        "rows x clusters exceed 20 million), or a file of centres, a model or a run directory");
+  visit("n_init", p.n_init, "times to start afresh; the result with the lowest inertia is kept");
+  visit("max_iter", p.max_iter, "rounds at most, for each start");
+  visit("tol", p.tol,
+        "stop when no centre moved by more than this fraction of the root-mean-square distance "
+        "of points to their centres; 0: when no centre moved at all");
+  visit("metric", p.metric, "euclidean, or cosine (spherical k-means)");
+  visit("batch_size", p.batch_size,
+        "rows sampled in a round (mini-batch k-means); 0: all rows (Lloyd's algorithm)");
+}
+
+// THROWS Error(kUsage) naming the parameter and what is allowed.
+void validate(const Parameters& parameters);
+
+Json to_json(const Parameters& parameters);
+Parameters parameters_from_json(const Json& json);
+
+}  // namespace meanwhile::learn::kmeans
