@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "meanwhile/base/buffer.h"
 #include "meanwhile/data/matrix.h"
 
 namespace meanwhile::data {
@@ -13,20 +16,33 @@ namespace meanwhile::data {
 // Movable and cheap to copy: copies share the memory behind the views.
 struct Dataset {
   Matrix x;
-  std::span<const double> weights;  // one a row and >= 0, or empty: every row weighs 1
-  std::span<const double> labels;   // one a row, or empty; with class_names, indices into them
-  std::vector<std::string> class_names;    // when labels were words
+  std::span<const double> weights;       // one a row and >= 0, or empty: every row weighs 1
+  std::span<const double> labels;        // one a row, or empty; with class_names, indices into them
+  std::vector<std::string> class_names;  // when labels were words
   std::vector<std::string> feature_names;  // one a column, or empty
 
   bool mapped = false;  // x lies in mapped files and may be released after use
   std::vector<std::shared_ptr<const void>> owners;  // keep alive what the views point into
 };
 
+// Gives `buffer` to `data` to keep, and returns the view of it.
+template <class T>
+std::span<const T> own(Dataset& data, base::Buffer<T> buffer) {
+  auto owner = std::make_shared<const base::Buffer<T>>(std::move(buffer));
+  const std::span<const T> view = owner->span();
+  data.owners.push_back(std::move(owner));
+  return view;
+}
+
 // Bytes of all arrays of the data set.
 std::int64_t byte_size(const Dataset& data);
 
 // SHA-256 of the data itself: shape, type, values, weights, labels; the same for the same rows
-// whatever file format they came from (given the same element type). Runs on `threads` threads.
+// whatever file format they came from (given the same element type), and whatever `threads` is.
 std::string sha256(const Dataset& data, int threads);
+
+// One pass over all values. `mapped`: give the pages back after use. THROWS Error(kInput) with
+// `name`, row and column (from 0) of the first value that is NaN or infinite.
+void check_finite(const Matrix& x, const std::string& name, int threads, bool mapped = false);
 
 }  // namespace meanwhile::data

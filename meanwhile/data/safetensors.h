@@ -4,7 +4,9 @@
 //   8 bytes, little-endian: n | n bytes of JSON | the tensors' bytes
 //
 // The JSON maps a name to {"dtype", "shape", "data_offsets": [begin, end)} relative to the end of
-// the JSON, and "__metadata__" to an object of strings. We align every tensor to 64 bytes.
+// the JSON, and "__metadata__" to an object of strings. The format allows no holes between tensors,
+// so only the first one begins at a multiple of 64 bytes; the others are aligned to their element
+// size because larger elements come first.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +26,37 @@ namespace meanwhile::data {
 template <class T>
 std::string_view dtype_name();
 template <>
-inline std::string_view dtype_name<float>() { return "F32"; }
+inline std::string_view dtype_name<float>() {
+  return "F32";
+}
 template <>
-inline std::string_view dtype_name<double>() { return "F64"; }
+inline std::string_view dtype_name<double>() {
+  return "F64";
+}
 template <>
-inline std::string_view dtype_name<std::int32_t>() { return "I32"; }
+inline std::string_view dtype_name<std::int32_t>() {
+  return "I32";
+}
 template <>
-inline std::string_view dtype_name<std::int64_t>() { return "I64"; }
+inline std::string_view dtype_name<std::int64_t>() {
+  return "I64";
+}
 
 struct Tensor {
   std::string dtype;
   std::vector<std::int64_t> shape;
   std::span<const std::byte> bytes;  // borrowed
 
-  // THROWS Error(kInput) when the tensor is not of type T.
+  // THROWS Error(kInput) when the tensor is not of type T, or when it lies at an address that no T
+  // may have (a file of other software; what we write is aligned).
   template <class T>
   std::span<const T> as() const;
 };
 
 using Metadata = std::map<std::string, std::string>;
 
-// A file opened for reading, checked whole: offsets in bounds, no overlap, sizes equal to shapes.
+// A file opened for reading, checked whole: offsets in bounds, no overlap, no hole, sizes equal to
+// shapes.
 // THROWS Error(kInput) saying what is wrong and, when the file was cut, by how much.
 class SafetensorsFile {
  public:
@@ -75,9 +87,28 @@ Tensor tensor_of(std::span<const T> values, std::vector<std::int64_t> shape) {
   return {std::string(dtype_name<T>()), std::move(shape), std::as_bytes(values)};
 }
 
-// Writes a whole file at once, atomically.
-void write_safetensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,
-                       const Metadata& metadata);
+struct TensorSpec {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+};
+
+struct SafetensorsHeader {
+  std::string text;                  // the length and the JSON, filled up with blanks
+  std::vector<std::size_t> offsets;  // where each tensor begins, from the start of the file
+  std::size_t file_bytes = 0;        // header and tensors
+};
+
+// The header of a file whose tensors lie in the order of `specs`. Its size is a multiple of 64 and
+// at least `min_bytes`: who does not know the shapes yet leaves that much room, writes the tensors
+// behind it and puts the header in last. REQUIRES of the caller, if every tensor shall be aligned:
+// an order in which each begins at a multiple of its element size (8-byte elements first does it).
+// THROWS Error(kUsage) for an unknown dtype or a shape too large to count.
+SafetensorsHeader safetensors_header(const std::vector<TensorSpec>& specs, const Metadata& metadata,
+                                     std::size_t min_bytes = 0);
+
+// Writes a whole file at once, atomically; larger elements first, then in order of name.
+void write_safetensors(const std::filesystem::path& path,
+                       const std::map<std::string, Tensor>& tensors, const Metadata& metadata);
 
 // SHA-256 over names, types, shapes and bytes of the tensors, in order of name: what a run reports
 // as model_sha256, independent of metadata.

@@ -1,0 +1,156 @@
+#include "meanwhile/data/dataset.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/base/sha256.h"
+#include "meanwhile/data/safetensors.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+template <class T>
+std::span<const T> view(const T* data, std::int64_t size) {
+  return {data, static_cast<std::size_t>(size)};
+}
+
+// Every array behind the matrix, in a fixed order.
+std::vector<std::span<const std::byte>> arrays(const Matrix& x) {
+  return std::visit(
+      [&x](const auto& m) -> std::vector<std::span<const std::byte>> {
+        const std::int64_t count = stored(x);
+        if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
+          const std::int64_t starts = m.row_start == nullptr ? 0 : m.rows + 1;
+          return {std::as_bytes(view(m.row_start, starts)), std::as_bytes(view(m.columns, count)),
+                  std::as_bytes(view(m.values, count))};
+        } else {
+          return {std::as_bytes(view(m.values, count))};
+        }
+      },
+      x);
+}
+
+// Shape and type in words, and the names that labels stand for. Feature names are left out: the
+// same rows read from a file with a header line and from one without are the same data.
+std::string describe(const Dataset& data) {
+  std::string text = std::visit(
+      [&data](const auto& m) {
+        using M = std::decay_t<decltype(m)>;
+        return fmt::format("{} {} {} x {}, {} stored, {} weights, {} labels\n",
+                           kIsSparse<M> ? "sparse" : "dense", dtype_name<typename M::Value>(),
+                           m.rows, m.cols, stored(data.x), data.weights.size(), data.labels.size());
+      },
+      data.x);
+  for (const std::string& name : data.class_names) {
+    text += fmt::format("{} {}\n", name.size(), name);
+  }
+  return text;
+}
+
+// Whether any value is NaN or infinite: its exponent is all ones, so that adding one to the
+// exponent carries into the sign bit. Only ands, adds and ors, which every vector unit has for both
+// widths; the caller finds out where in a second look.
+template <class T>
+bool any_not_finite(std::span<const T> values) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr auto kExponent = static_cast<Bits>(sizeof(T) == 4 ? 0x7f800000u : 0x7ff0000000000000u);
+  constexpr Bits kOne = kExponent & (~kExponent + 1);  // the lowest bit of the exponent
+  Bits carried = 0;
+  for (const T value : values) carried |= (std::bit_cast<Bits>(value) & kExponent) + kOne;
+  return (carried >> (8 * sizeof(T) - 1)) != 0;
+}
+
+// "row 3, column 5" of the value with this number among those stored.
+template <class T>
+std::string place(const Dense<T>& m, std::int64_t index) {
+  return fmt::format("row {}, column {}", index / m.cols, index % m.cols);
+}
+template <class T>
+std::string place(const Sparse<T>& m, std::int64_t index) {
+  const auto row = std::upper_bound(m.row_start, m.row_start + m.rows + 1, index) - m.row_start - 1;
+  return fmt::format("row {}, column {}", row, m.columns[index]);
+}
+
+template <class M>
+void check_values(const M& m, std::int64_t count, int threads, bool mapped) {
+  using T = typename M::Value;
+  // Small enough that a piece is still in the cache when its failure is looked up, large enough
+  // that taking a task costs nothing.
+  constexpr std::int64_t kPiece = (std::int64_t{1} << 20) / std::int64_t{sizeof(T)};
+  const std::int64_t pieces = count / kPiece + (count % kPiece != 0);
+  const auto work = [&](std::int64_t piece, int) {
+    const std::int64_t begin = piece * kPiece;
+    const std::span<const T> values = view(m.values + begin, std::min(kPiece, count - begin));
+    if (any_not_finite(values)) {
+      const auto bad = std::find_if_not(values.begin(), values.end(),
+                                        [](T value) { return std::isfinite(value); });
+      throw base::Error(base::ErrorKind::kInput,
+                        "{} (counted from 0): {} is no finite number; remove such rows or fill "
+                        "them in",
+                        place(m, begin + (bad - values.begin())), *bad);
+    }
+    if (mapped) base::release_mapped(std::as_bytes(values));
+  };
+  // The pool starts tasks in order and throws the failure of the lowest: the first bad value.
+  base::ThreadPool(static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads)))
+      .run(pieces, work);
+}
+
+}  // namespace
+
+std::int64_t byte_size(const Dataset& data) {
+  std::size_t total = data.weights.size_bytes() + data.labels.size_bytes();
+  for (const auto& array : arrays(data.x)) total += array.size();
+  return static_cast<std::int64_t>(total);
+}
+
+std::string sha256(const Dataset& data, int threads) {
+  // SHA-256 is a chain, so the arrays are cut into pieces whose digests are hashed in order.
+  constexpr std::size_t kPiece = std::size_t{64} << 20;
+  constexpr std::size_t kStep = std::size_t{1} << 20;  // of mapped pages held at once, a thread
+  std::vector<std::span<const std::byte>> pieces;
+  const auto cut = [&](std::span<const std::byte> array) {
+    for (std::size_t at = 0; at < array.size(); at += kPiece) {
+      pieces.push_back(array.subspan(at, std::min(kPiece, array.size() - at)));
+    }
+  };
+  for (const auto& array : arrays(data.x)) cut(array);
+  const auto matrix_pieces = static_cast<std::int64_t>(pieces.size());
+  cut(std::as_bytes(data.weights));
+  cut(std::as_bytes(data.labels));
+
+  std::vector<std::string> digests(pieces.size());
+  base::ThreadPool pool(std::clamp(static_cast<int>(pieces.size()), 1, threads));
+  pool.run(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
+    const std::span<const std::byte> piece = pieces[static_cast<std::size_t>(i)];
+    base::Sha256 hash;
+    for (std::size_t at = 0; at < piece.size(); at += kStep) {
+      const auto step = piece.subspan(at, std::min(kStep, piece.size() - at));
+      hash.add(step);
+      if (data.mapped && i < matrix_pieces) base::release_mapped(step);
+    }
+    digests[static_cast<std::size_t>(i)] = hash.hex();
+  });
+  base::Sha256 hash;
+  hash.add(describe(data));
+  for (const std::string& digest : digests) hash.add(digest);
+  return hash.hex();
+}
+
+void check_finite(const Matrix& x, const std::string& name, int threads, bool mapped) {
+  const std::int64_t count = stored(x);
+  try {
+    std::visit([&](const auto& m) { check_values(m, count, threads, mapped); }, x);
+  } catch (base::Error& e) {
+    e.in(name);
+    throw;
+  }
+}
+
+}  // namespace meanwhile::data

@@ -1,0 +1,50 @@
+#include "meanwhile/data/deal.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "meanwhile/base/random.h"
+
+namespace meanwhile::data {
+
+std::vector<Shard> deal(std::int64_t rows, int shards, std::uint64_t seed) {
+  const std::int64_t blocks = rows / kBlockRows + (rows % kBlockRows != 0);
+  const std::int64_t groups = blocks / shards + (blocks % shards != 0);
+  std::vector<Shard> dealt(static_cast<std::size_t>(shards));
+  for (int s = 0; s < shards; ++s) {
+    dealt[static_cast<std::size_t>(s)].index = s;
+    dealt[static_cast<std::size_t>(s)].blocks.reserve(static_cast<std::size_t>(groups));
+  }
+
+  const base::Random random(seed, base::Purpose::kDeal, static_cast<std::uint32_t>(shards), 0);
+  std::vector<std::size_t> order(static_cast<std::size_t>(shards));
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t first = group * shards;
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = order.size() - 1; i > 0; --i) {  // Fisher and Yates
+      const auto index = static_cast<std::uint64_t>(first) + i;
+      std::swap(order[i], order[static_cast<std::size_t>(random.below(index, i + 1))]);
+    }
+    const std::int64_t count = std::min<std::int64_t>(shards, blocks - first);
+    for (std::int64_t b = 0; b < count; ++b) {
+      Shard& shard = dealt[order[static_cast<std::size_t>(b)]];
+      const std::int64_t begin = (first + b) * kBlockRows;
+      const std::int64_t end = std::min(begin + kBlockRows, rows);
+      shard.blocks.push_back({begin, end});
+      shard.rows += end - begin;
+    }
+  }
+  return dealt;
+}
+
+int default_shards(std::int64_t data_bytes, int workers) {
+  constexpr std::int64_t kShardBytes = std::int64_t{256} << 20;
+  int shards = 8;
+  while (shards < 256 && data_bytes / shards + (data_bytes % shards != 0) > kShardBytes)
+    shards *= 2;
+  while (shards < workers) shards *= 2;
+  return shards;
+}
+
+}  // namespace meanwhile::data

@@ -1,0 +1,37 @@
+// Which rows belong to which shard.
+//
+// A shard is a deal of rows, not a stretch of the file: files sorted by label or by time are
+// common, and models trained on one class each are useless to average. Blocks of kBlockRows
+// consecutive rows keep reading sequential. Block b is one of group g = b / S; the S blocks of a
+// group go to the S shards in a random order that is a function of (seed, g, S) alone, so every
+// worker deals the same rows to the same shards, whoever reads them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace meanwhile::data {
+
+inline constexpr std::int64_t kBlockRows = 256;
+
+struct RowRange {
+  std::int64_t begin = 0, end = 0;
+  bool operator==(const RowRange&) const = default;
+};
+
+struct Shard {
+  int index = 0;
+  std::vector<RowRange> blocks;  // in order of row; kBlockRows each but the last of the data
+  std::int64_t rows = 0;
+};
+
+// Every row in exactly one shard; any two shards differ by at most one block. Shards are empty when
+// there are fewer blocks than shards. REQUIRES: rows >= 0, shards >= 1.
+std::vector<Shard> deal(std::int64_t rows, int shards, std::uint64_t seed);
+
+// A power of two that does not depend on the machine unless it has more workers than shards: 8, for
+// more than 2 GiB of data as many as make a shard at most 256 MiB, but no more than 256; and at
+// least `workers`.
+int default_shards(std::int64_t data_bytes, int workers);
+
+}  // namespace meanwhile::data
