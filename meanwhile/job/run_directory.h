@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "meanwhile/base/trace.h"
@@ -25,26 +24,39 @@ class RunDirectory {
   // Opens the run directory at `path` to go on with it: metrics are appended.
   // THROWS Error(kInput) when there is none.
   static RunDirectory open(const std::filesystem::path& path);
+  // Whether `path` is a run directory.
+  static bool is_run(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  // The newest of model and checkpoints. THROWS Error(kInput) when there is none yet.
+  // Of model and checkpoints the one with most rounds that can be read; the model, of equals.
+  // THROWS Error(kInput) when there is none.
   std::filesystem::path newest_state() const;
 
-  // Each replaces its file whole. write_run merges `fields` into what run.json holds.
+  // Each replaces its file whole. write_run merges `fields` into what run.json holds; null removes.
   void write_run(const learn::Json& fields);
   learn::Json run() const;
   void append_metrics(const learn::Json& line);
-  void write_checkpoint(std::int64_t round, const learn::State& state);
-  // The final model; older checkpoints are removed afterwards.
-  void write_model(const learn::State& state);
+  // Drops the lines after the one of round `rounds`, so that a job that goes on from there has each
+  // round once. Returns the elapsed_s of that line, 0 when there is none.
+  double keep_metrics(std::int64_t rounds);
+  void write_checkpoint(std::int64_t rounds, const learn::State& state);
+  // The final model; checkpoints are removed afterwards.
+  void write_model(std::int64_t rounds, const learn::State& state);
   void write_trace(const base::Trace& trace);
+
+  // Undoes create(): removes the directory, and puts back the one that was kept aside.
+  void discard();
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
+  std::filesystem::path aside_;  // where create() moved what was at path_; empty: nowhere
 };
 
-// Writes `state` as one safetensors file of kind "model".
-void write_state(const std::filesystem::path& path, const learn::State& state);
+// Writes `state`, reached after `rounds` rounds, as one safetensors file of kind "model".
+void write_state(const std::filesystem::path& path, const learn::State& state, std::int64_t rounds);
+
+// The rounds behind a file that write_state wrote.
+std::int64_t rounds_of(const data::SafetensorsFile& file);
 
 }  // namespace meanwhile::job

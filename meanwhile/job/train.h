@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "meanwhile/base/trace.h"
@@ -18,33 +19,39 @@ struct TrainOptions {
   int workers = 0;  // threads; 0: all the machine offers
   int shards = 0;   // 0: data::default_shards()
   std::uint64_t seed = 0;
-  double time_limit_s = 0;          // 0: none. Checked between rounds
-  double checkpoint_seconds = 10;   // 0: after every round
-  std::int64_t memory_limit_bytes = 0;  // of mapped data kept resident; 0: three quarters of the machine's
+  std::int64_t rounds_done = 0;  // rounds behind the state that the learner was restored from
+  double time_limit_s = 0;       // 0: none. Checked after each kTrain round: there is a model then
+  double checkpoint_seconds = 10;  // 0: after every kTrain round
+  // Of mapped data kept resident; 0: three quarters of what the machine or the cgroup has.
+  std::int64_t memory_limit_bytes = 0;
 };
 
 struct RoundEvent {
   std::int64_t round = 0;  // kTrain rounds done, this one included
   std::int64_t rounds_left = 0;
-  double seconds = 0;   // of this round
-  double elapsed_s = 0;  // since training began
+  double seconds = 0;    // of this round
+  double elapsed_s = 0;  // since training began, the time before a resume included
   learn::Outcome outcome;
 };
 
 struct TrainResult {
-  std::int64_t rounds = 0;
+  std::int64_t rounds = 0;  // kTrain rounds, those before a resume included
   std::string stopped_because;
-  bool interrupted = false;  // a checkpoint to resume from was written, but the job is not done
-  double objective = 0;
+  bool done = false;         // the learner said so; if not, the job can be resumed
+  bool interrupted = false;  // `stop` was set: a checkpoint was written, but no model
+  // Of the last kTrain or kScore round; NaN when this call finished none.
+  double objective = std::numeric_limits<double>::quiet_NaN();
   int workers = 0, shards = 0;
-  double train_s = 0;
+  double train_s = 0;  // of this call
   std::string model_sha256;
 };
 
 // Trains `learner` on `data` and returns when it is done, when `stop` becomes true (checked between
 // shards), or at the time limit. With `run`, keeps metrics.jsonl, checkpoints, trace.json and
-// model.safetensors there. `observe`, if set, is told of every round, on the calling thread.
-// THROWS what the learner throws, with the round added to the message.
+// model.safetensors there, and in run.json what ran and how it ended. `observe`, if set, is told of
+// every round, on the calling thread.
+// THROWS what the learner throws, with its name, the round and the shard before the message;
+// Error(kFailed) when the objective is not finite.
 TrainResult train(learn::Learner& learner, const data::Dataset& data, const TrainOptions& options,
                   RunDirectory* run = nullptr, const std::atomic<bool>* stop = nullptr,
                   const std::function<void(const RoundEvent&)>& observe = {});

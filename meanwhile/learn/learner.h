@@ -63,6 +63,7 @@ struct State {
   std::map<std::string, data::Tensor> carried;  // what else the next round needs
   Json parameters;
   Json progress;  // round counters and the like
+  std::string learner = {};  // its name(); the loop fills it in when it is left empty
 };
 
 // Thread safety: work() is called for different shards at the same time; nothing else is.

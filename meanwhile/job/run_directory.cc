@@ -1,0 +1,235 @@
+#include "meanwhile/job/run_directory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
+#include "meanwhile/job/version.h"
+
+namespace meanwhile::job {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
+using learn::Json;
+
+namespace {
+
+constexpr std::size_t kCheckpointsKept = 2;
+
+// "runs/a/" is "runs/a".
+fs::path without_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+void check(const std::error_code& error, const fs::path& path) {
+  if (error) throw Error(ErrorKind::kSystem, "{}: {}", path.string(), error.message());
+}
+
+fs::path free_name_beside(const fs::path& path) {
+  for (int number = 1;; ++number) {
+    fs::path name = path;
+    name += fmt::format(".{}", number);
+    if (!fs::exists(fs::symlink_status(name))) return name;
+  }
+}
+
+// Oldest first.
+std::vector<fs::path> checkpoints_in(const fs::path& run) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", error)) {
+    if (entry.path().extension() == ".safetensors") found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::int64_t rounds_in(const fs::path& path) {
+  const data::SafetensorsFile file(path);
+  try {
+    return rounds_of(file);
+  } catch (Error& e) {
+    throw e.in(path.string());
+  }
+}
+
+// Paths and command lines need not be UTF-8; what is not is replaced.
+std::string text_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(const fs::path& path) {
+  RunDirectory run(without_slash(path));
+  std::error_code error;
+  if (is_run(run.path_)) {
+    run.aside_ = free_name_beside(run.path_);
+    fs::rename(run.path_, run.aside_, error);
+    check(error, run.path_);
+  } else if (fs::exists(run.path_, error) &&
+             !(fs::is_directory(run.path_, error) && fs::is_empty(run.path_, error))) {
+    throw Error(ErrorKind::kUsage,
+                "{}: exists and is not a run directory; name one that does not exist yet",
+                run.path_.string());
+  }
+  fs::create_directories(run.path_, error);
+  check(error, run.path_);
+  run.write_run({{"version", kVersion}});
+  return run;
+}
+
+RunDirectory RunDirectory::open(const fs::path& path) {
+  if (!is_run(path)) {
+    throw Error(ErrorKind::kInput, "{}: is not a run directory (it holds no run.json)",
+                path.string());
+  }
+  return RunDirectory(without_slash(path));
+}
+
+bool RunDirectory::is_run(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path / "run.json", error);
+}
+
+void RunDirectory::discard() {
+  std::error_code error;
+  fs::remove_all(path_, error);
+  check(error, path_);
+  if (!aside_.empty()) fs::rename(aside_, path_, error);
+  check(error, aside_);
+}
+
+fs::path RunDirectory::newest_state() const {
+  std::vector<fs::path> candidates = checkpoints_in(path_);
+  if (fs::exists(path_ / "model.safetensors")) candidates.push_back(path_ / "model.safetensors");
+  std::optional<fs::path> newest;
+  std::optional<Error> unreadable;
+  std::int64_t most_rounds = 0;
+  for (const fs::path& candidate : candidates) {
+    try {
+      const std::int64_t rounds = rounds_in(candidate);
+      if (!newest || rounds >= most_rounds) {
+        newest = candidate;
+        most_rounds = rounds;
+      }
+    } catch (const Error& e) {
+      unreadable = e;
+    }
+  }
+  if (newest) return *newest;
+  if (unreadable) throw *unreadable;
+  throw Error(ErrorKind::kInput, "{}: holds neither a model nor a checkpoint yet", path_.string());
+}
+
+void RunDirectory::write_run(const Json& fields) {
+  Json all = is_run(path_) ? run() : Json::object();
+  all.update(fields, true);
+  for (const auto& [key, value] : fields.items()) {
+    if (value.is_null()) all.erase(key);
+  }
+  base::write_file(path_ / "run.json", text_of(all, 2) + "\n");
+}
+
+Json RunDirectory::run() const {
+  const fs::path file = path_ / "run.json";
+  Json json = Json::parse(base::read_file(file), nullptr, false);
+  if (!json.is_object()) {
+    throw Error(ErrorKind::kInput, "{}: is not a JSON object", file.string());
+  }
+  return json;
+}
+
+void RunDirectory::append_metrics(const Json& line) {
+  const fs::path file = path_ / "metrics.jsonl";
+  const std::string text = text_of(line, -1) + "\n";
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) throw base::system_error(file.string(), errno);
+  // One write a line: a reader, or a crash, meets whole lines.
+  const ssize_t written = ::write(fd, text.data(), text.size());
+  const int failure = written < 0 ? errno : ENOSPC;
+  close(fd);
+  if (written != static_cast<ssize_t>(text.size())) {
+    throw base::system_error(fmt::format("writing {}", file.string()), failure);
+  }
+}
+
+double RunDirectory::keep_metrics(std::int64_t rounds) {
+  const fs::path file = path_ / "metrics.jsonl";
+  if (!fs::exists(file)) return 0;
+  const std::string text = base::read_file(file);
+  std::size_t kept = 0;
+  double elapsed_s = 0;
+  for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = text.find('\n', begin);
+    if (end == text.npos) break;
+    const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    if (!line.is_object()) break;
+    // A line about something else than a round stays when a kept round follows it.
+    if (!line.contains("round")) continue;
+    if (line.value("round", std::int64_t{0}) > rounds) break;
+    kept = end + 1;
+    elapsed_s = line.value("elapsed_s", 0.0);
+  }
+  if (kept < text.size()) base::write_file(file, std::string_view(text).substr(0, kept));
+  return elapsed_s;
+}
+
+void RunDirectory::write_checkpoint(std::int64_t rounds, const learn::State& state) {
+  const fs::path folder = path_ / "checkpoints";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  check(error, folder);
+  write_state(folder / fmt::format("round-{:08}.safetensors", rounds), state, rounds);
+  const std::vector<fs::path> all = checkpoints_in(path_);
+  for (std::size_t i = 0; i + kCheckpointsKept < all.size(); ++i) fs::remove(all[i], error);
+}
+
+void RunDirectory::write_model(std::int64_t rounds, const learn::State& state) {
+  write_state(path_ / "model.safetensors", state, rounds);
+  std::error_code error;
+  fs::remove_all(path_ / "checkpoints", error);
+}
+
+void RunDirectory::write_trace(const base::Trace& trace) {
+  base::write_file(path_ / "trace.json", trace.json());
+}
+
+void write_state(const fs::path& path, const learn::State& state, std::int64_t rounds) {
+  std::map<std::string, data::Tensor> tensors = state.learned;
+  for (const auto& [name, tensor] : state.carried) tensors.emplace("carried/" + name, tensor);
+  data::write_safetensors(path, tensors,
+                          {{"kind", "model"},
+                           {"learner", state.learner},
+                           {"parameters", text_of(state.parameters, -1)},
+                           {"progress", text_of(state.progress, -1)},
+                           {"rounds", std::to_string(rounds)},
+                           {"version", kVersion},
+                           {"format_version", "1"}});
+}
+
+std::int64_t rounds_of(const data::SafetensorsFile& file) {
+  const auto found = file.metadata().find("rounds");
+  std::int64_t rounds = -1;
+  if (found != file.metadata().end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), rounds);
+  }
+  if (rounds < 0) {
+    throw Error(ErrorKind::kInput, "is not a model file: its metadata does not count the rounds");
+  }
+  return rounds;
+}
+
+}  // namespace meanwhile::job
