@@ -14,8 +14,8 @@ namespace meanwhile::learn::kmeans {
 
 enum class Metric { kEuclidean, kCosine };
 
-// The distance reported everywhere: squared Euclidean, or 1 - cosine. Its weighted sum over the rows
-// is the inertia. (transform() gives the Euclidean distance itself, as scikit-learn does.)
+// The distance reported everywhere: squared Euclidean, or 1 - cosine. Its weighted sum over the
+// rows is the inertia. (transform() gives the Euclidean distance itself, as scikit-learn does.)
 struct Model {
   Metric metric = Metric::kEuclidean;
   std::int64_t n_clusters = 0, cols = 0;

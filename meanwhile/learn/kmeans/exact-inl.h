@@ -1,0 +1,100 @@
+// The canonical float64 arithmetic, per instruction set. Included by kernel.cc only, once for each.
+//
+// Sums run in 16 lanes (column j adds to lane j % 16) that are folded in halves at the end, without
+// fused multiply-add: the same bits whatever the width of the machine's vectors.
+
+#if defined(MEANWHILE_KMEANS_EXACT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MEANWHILE_KMEANS_EXACT_INL_H
+#undef MEANWHILE_KMEANS_EXACT_INL_H
+#else
+#define MEANWHILE_KMEANS_EXACT_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace meanwhile::learn::kmeans::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag64 = hn::CappedTag<double, kLanes>;
+using Vec64 = hn::Vec<Tag64>;
+constexpr int kStep = HWY_LANES(double) < kLanes ? HWY_LANES(double) : kLanes;
+constexpr int kSums = kLanes / kStep;
+
+HWY_INLINE Vec64 load64(Tag64 d, const double* from) { return hn::LoadU(d, from); }
+HWY_INLINE Vec64 load64(Tag64 d, const float* from) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, Tag64>(), from));
+}
+
+// The sum of term(x_j, j), called for kStep columns from j on. Past the end x is zero, and so must
+// be the term.
+template <class T, class Term>
+HWY_INLINE double canonical_sum(const T* HWY_RESTRICT x, std::int64_t D, Term term) {
+  const Tag64 d;
+  Vec64 sums[kSums];
+  for (int i = 0; i < kSums; ++i) sums[i] = hn::Zero(d);
+  std::int64_t j = 0;
+  for (; j + kLanes <= D; j += kLanes) {
+    for (int i = 0; i < kSums; ++i) {
+      const std::int64_t at = j + i * kStep;
+      sums[i] = hn::Add(sums[i], term(load64(d, x + at), at));
+    }
+  }
+  if (j < D) {
+    T rest[kLanes] = {};
+    for (std::int64_t i = 0; i < D - j; ++i) rest[i] = x[j + i];
+    for (int i = 0; i < kSums; ++i) {
+      sums[i] = hn::Add(sums[i], term(load64(d, rest + i * kStep), j + i * kStep));
+    }
+  }
+  for (int half = kSums / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) sums[i] = hn::Add(sums[i], sums[i + half]);
+  }
+  double lanes[kStep];
+  hn::StoreU(sums[0], d, lanes);
+  for (int half = kStep / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+// What the nearest centre minimises; c is padded to kLanes.
+template <class T>
+HWY_INLINE double value_of(Metric metric, const T* x, const double* HWY_RESTRICT c,
+                           std::int64_t D) {
+  const Tag64 d;
+  if (metric == Metric::kCosine) {
+    return -canonical_sum(
+        x, D, [d, c](Vec64 v, std::int64_t j) HWY_ATTR { return hn::Mul(v, hn::LoadU(d, c + j)); });
+  }
+  return canonical_sum(x, D, [d, c](Vec64 v, std::int64_t j) HWY_ATTR {
+    const Vec64 difference = hn::Sub(v, hn::LoadU(d, c + j));
+    return hn::Mul(difference, difference);
+  });
+}
+
+// 1 / |x|, or 0 for a row of zeros.
+template <class T>
+HWY_INLINE double inverse_length(const T* x, std::int64_t D) {
+  const double norm2 =
+      canonical_sum(x, D, [](Vec64 v, std::int64_t) HWY_ATTR { return hn::Mul(v, v); });
+  return norm2 > 0 ? 1 / std::sqrt(norm2) : 0.0;
+}
+
+// sum_j += factor * x_j.
+template <class T>
+HWY_INLINE void add_row(const T* HWY_RESTRICT x, double factor, std::int64_t D,
+                        double* HWY_RESTRICT sum) {
+  const Tag64 d;
+  const Vec64 by = hn::Set(d, factor);
+  std::int64_t j = 0;
+  for (; j + kStep <= D; j += kStep) {
+    hn::StoreU(hn::Add(hn::LoadU(d, sum + j), hn::Mul(by, load64(d, x + j))), d, sum + j);
+  }
+  for (; j < D; ++j) sum[j] += factor * static_cast<double>(x[j]);
+}
+
+}  // namespace meanwhile::learn::kmeans::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard per target

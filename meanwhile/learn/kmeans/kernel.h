@@ -1,0 +1,68 @@
+// The inner loops of k-means on dense rows, compiled for several instruction sets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "meanwhile/learn/kmeans/centers.h"
+
+namespace meanwhile::learn::kmeans {
+
+inline constexpr std::int64_t kBatch =
+    48;  // rows screened together: a multiple of every tile height
+
+// Memory of one thread, reused from call to call.
+struct Scratch {
+  std::vector<float> rows;         // kBatch x D: x' of the batch, scaled
+  std::vector<std::int8_t> rows8;  // kBatch x 4 groups: x' of the batch in steps
+  std::vector<float> scores;       // kBatch x panels in flight
+  std::vector<std::int32_t> scores8;
+};
+
+template <class T>
+using Rows = std::span<const T* const>;  // a pointer to each row
+
+// What is known of each row. A "value" is what the nearest centre minimises: the squared Euclidean
+// distance, or -x.c under cosine.
+struct Nearest {
+  std::int32_t* labels;  // in: a guess, or -1. out: the nearest centre, the lowest of equals
+  double* values;        // in: of the guess. out: of the nearest centre
+  double* others;        // out: the value of every other centre is at least this
+};
+
+// The kernels for rows of T, of one instruction set.
+template <class T>
+struct Kernels {
+  // Finds the nearest centre of each row; a right guess saves time. Returns how many centres were
+  // compared exactly.
+  std::int64_t (*find_nearest)(const Centers& centers, Rows<T> rows, Scratch& scratch,
+                               const Nearest& nearest);
+
+  // values[i] = value of centre labels[i] for rows[i]; the same bits as find_nearest gives.
+  void (*values_of)(const Centers& centers, Rows<T> rows, const std::int32_t* labels,
+                    double* values);
+
+  // all[i * K + k] = value of centre k for rows[i].
+  void (*values_of_all)(const Centers& centers, Rows<T> rows, double* all);
+
+  // inverse[i] = 1 / |rows[i]|, or 0 for a row of zeros.
+  void (*inverse_lengths)(Rows<T> rows, std::int64_t D, double* inverse);
+
+  // sums[labels[i] * D + j] += factors[i] * rows[i][j], row after row; null factors: all 1.
+  void (*add_rows)(std::int64_t D, Rows<T> rows, const std::int32_t* labels, const double* factors,
+                   double* sums);
+};
+
+// Those of base::simd_target(). T is float or double.
+template <class T>
+const Kernels<T>& kernels();
+
+// Scores of quantised rows for the panels of centres [begin, end): AVX-512 VNNI only.
+// scores8[i * (end - begin) + k - begin] = bias8[k] + sum over j of q_ij * u_kj.
+// REQUIRES: base::simd_has_vnni(); begin, end are multiples of 16 (begin of kPanel); rows % 12 ==
+// 0.
+void int8_scores(const Centers& centers, const std::int8_t* rows8, std::int64_t rows,
+                 std::int64_t begin, std::int64_t end, std::int32_t* scores8);
+
+}  // namespace meanwhile::learn::kmeans
