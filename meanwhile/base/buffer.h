@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -39,6 +40,13 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::size_t size) { resize(size); }
+  Buffer(Buffer&& other) noexcept
+      : pages_(std::move(other.pages_)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    pages_ = std::move(other.pages_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
 
   T* data() { return reinterpret_cast<T*>(pages_.data()); }
   const T* data() const { return reinterpret_cast<const T*>(pages_.data()); }
@@ -53,11 +61,13 @@ class Buffer {
   std::span<T> span() { return {data(), size_}; }
   std::span<const T> span() const { return {data(), size_}; }
 
-  // New elements are zero. Elements may move: pointers into the buffer are no longer valid.
+  // New elements are zero where the buffer never reached before; after it was made smaller they are
+  // what was there. Elements may move: pointers into the buffer are no longer valid.
   void resize(std::size_t size) {
-    if (size * sizeof(T) > pages_.bytes()) {
+    constexpr std::size_t kMost = PTRDIFF_MAX / sizeof(T);
+    const std::size_t want = size > kMost ? PTRDIFF_MAX : size * sizeof(T);  // which no system gives
+    if (want > pages_.bytes()) {
       // Address space is cheap and untouched pages are free: half as much again each time.
-      const std::size_t want = size * sizeof(T);
       pages_.resize(pages_.bytes() == 0 ? want : want + want / 2);
     }
     size_ = size;

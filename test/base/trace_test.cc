@@ -1,0 +1,47 @@
+#include "meanwhile/base/trace.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "meanwhile/base/parallel.h"
+
+namespace meanwhile::base {
+namespace {
+
+using nlohmann::json;
+
+TEST(Trace, IsJsonOfTheChromeFormat) {
+  Trace trace;
+  const double begin_s = now_s();
+  trace.add("work", 3, 7, 5, begin_s, begin_s + 0.25);
+  trace.add("absorb", 0, 7, -1, begin_s, begin_s);
+  const json events = json::parse(trace.json()).at("traceEvents");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].at("name"), "work");
+  EXPECT_EQ(events[0].at("ph"), "X");
+  EXPECT_EQ(events[0].at("tid"), 3);
+  EXPECT_NEAR(events[0].at("dur").get<double>(), 250'000, 0.2);
+  EXPECT_GE(events[0].at("ts").get<double>(), 0);
+  EXPECT_EQ(events[0].at("args"), json::parse(R"({"round": 7, "shard": 5})"));
+  EXPECT_EQ(events[1].at("args"), json::parse(R"({"round": 7})"));
+}
+
+TEST(Trace, EmptyIsJsonToo) { EXPECT_TRUE(json::parse(Trace().json()).at("traceEvents").empty()); }
+
+TEST(Span, IsOneEventAndNoneWithoutATrace) {
+  Trace trace;
+  { const Span span(&trace, "work", 1, 2, 3); }
+  { const Span span(nullptr, "work", 1, 2, 3); }
+  EXPECT_EQ(json::parse(trace.json()).at("traceEvents").size(), 1u);
+}
+
+TEST(Trace, TakesEventsFromManyThreads) {
+  Trace trace;
+  ThreadPool(4).run(
+      100, [&](std::int64_t task, int thread) { const Span span(&trace, "work", thread, task); });
+  EXPECT_EQ(json::parse(trace.json()).at("traceEvents").size(), 100u);
+}
+
+}  // namespace
+}  // namespace meanwhile::base
