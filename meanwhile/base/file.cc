@@ -46,10 +46,12 @@ MappedFile::~MappedFile() {
 }
 
 void release_mapped(std::span<const std::byte> bytes) {
+  // Outwards to whole pages: neighbours are read again if needed, but no page is left between them.
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size()) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
+  const auto end =
+      (reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size() + page - 1) / page * page;
+  if (!bytes.empty()) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {

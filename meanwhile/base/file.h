@@ -26,8 +26,8 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// Tells the system that the mapped file pages wholly inside `bytes` need not stay resident. They
-// are read again from the file when touched. For views of a MappedFile only.
+// Tells the system that the file pages behind `bytes` need not stay resident. They are read again
+// from the file when touched. For views of a MappedFile only: other memory would lose its content.
 void release_mapped(std::span<const std::byte> bytes);
 
 // Writes path + ".partial", and on commit() syncs it and renames it to `path`. Destroyed without

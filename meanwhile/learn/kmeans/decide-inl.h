@@ -16,6 +16,13 @@ HWY_BEFORE_NAMESPACE();
 namespace meanwhile::learn::kmeans::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// A centre that row i scores below this has a value above `value`, for certain.
+HWY_INLINE double score_limit(Metric metric, const Seen& seen, std::int64_t i, double value) {
+  const double score = metric == Metric::kEuclidean ? seen.half_norm2[i] - value / (2 * seen.unit)
+                                                    : -value / seen.unit;
+  return score - seen.error[i] + seen.offset[i];
+}
+
 // The search for the nearest centres of a batch of rows. S is the type of a score: float or int32.
 // `out` holds the best centre so far of each row (label -1: none yet).
 template <class T, class S>
@@ -27,7 +34,7 @@ class Search {
     for (std::int64_t i = 0; i < n; ++i) {
       rest_[i] = static_cast<double>(hwy::LowestValue<S>());
       second_[i] = std::numeric_limits<double>::infinity();
-      if (out.labels[i] >= 0) limit_[i] = limit(i, out.values[i]);
+      if (out.labels[i] >= 0) limit_[i] = score_limit(c_.metric, seen, i, out.values[i]);
     }
   }
 
@@ -108,18 +115,10 @@ class Search {
       if (out_.labels[i] >= 0) second_[i] = std::min(second_[i], out_.values[i]);
       out_.labels[i] = static_cast<std::int32_t>(k);
       out_.values[i] = value;
-      limit_[i] = limit(i, value);
+      limit_[i] = score_limit(c_.metric, seen_, i, value);
     } else {
       second_[i] = std::min(second_[i], value);
     }
-  }
-
-  // A centre scored below this has a value above `value`, for certain.
-  double limit(std::int64_t i, double value) const {
-    const double score = c_.metric == Metric::kEuclidean
-                             ? seen_.half_norm2[i] - value / (2 * seen_.unit)
-                             : -value / seen_.unit;
-    return score - seen_.error[i] + seen_.offset[i];
   }
 
   const Centers& c_;

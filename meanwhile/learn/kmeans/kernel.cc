@@ -70,8 +70,31 @@ HWY_INLINE std::int64_t search(const Centers& c, const T* const* rows, std::int6
   return search.compared();
 }
 
-template <class T>
-std::int64_t FindNearest(const Centers& c, Rows<T> rows, Scratch& scratch, const Nearest& out) {
+template <class T, class S>
+HWY_INLINE void values_below(const Centers& c, const T* const* rows, std::int64_t n,
+                             const Seen& seen, const double* bounds, Scratch& scratch,
+                             double* all) {
+  const std::int64_t filled = round_up(n, kTileRows), K16 = round_up(c.K, 16);
+  for (std::int64_t begin = 0; begin < K16; begin += kCentersInFlight) {
+    const std::int64_t end = std::min(begin + kCentersInFlight, K16), count = end - begin;
+    const S* found = scores(S{}, c, scratch, filled, begin, end);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double limit = score_limit(c.metric, seen, i, bounds[i]);
+      for (std::int64_t k = begin; k < std::min(end, c.K); ++k) {
+        double value = bounds[i];
+        // A limit that is not a number compares false: then look.
+        if (!(static_cast<double>(found[i * count + k - begin]) < limit)) {
+          value = std::min(value, value_of(c.metric, rows[i], c.center(k), c.D));
+        }
+        all[i * c.K + k] = value;
+      }
+    }
+  }
+}
+
+// Calls use(rows of a batch, their number, what the screen saw of them, the first one's number).
+template <class T, class Use>
+HWY_INLINE void for_batches(const Centers& c, Rows<T> rows, Scratch& scratch, Use use) {
   const bool int8 = c.screen == Screen::kInt8;
   const std::int64_t wide = round_up(c.D, kWidth), narrow = round_up(c.D, 4);
   // Quantised rows are stored a vector at a time: room for the last one to run over.
@@ -79,20 +102,45 @@ std::int64_t FindNearest(const Centers& c, Rows<T> rows, Scratch& scratch, const
   if (!int8) scratch.rows.resize(static_cast<std::size_t>(kBatch * wide));
   Seen seen;
   const auto total = static_cast<std::int64_t>(rows.size());
-  std::int64_t compared = 0;
   for (std::int64_t first = 0; first < total; first += kBatch) {
     const auto n = static_cast<int>(std::min(kBatch, total - first));
     const T* const* batch = rows.data() + first;
-    const Nearest here = {out.labels + first, out.values + first, out.others + first};
     for (int i = 0; i < n; ++i) {
       if (int8) see_int8(c, batch[i], scratch.rows8.data() + i * narrow, i, seen);
       if (!int8) see_float32(c, batch[i], scratch.rows.data() + i * wide, i, seen);
     }
     finish(c, n, seen);
-    compared += int8 ? search<T, std::int32_t>(c, batch, n, seen, scratch, here)
-                     : search<T, float>(c, batch, n, seen, scratch, here);
+    use(batch, n, seen, first);
   }
+}
+
+template <class T>
+std::int64_t FindNearest(const Centers& c, Rows<T> rows, Scratch& scratch, const Nearest& out) {
+  std::int64_t compared = 0;
+  for_batches(
+      c, rows, scratch,
+      [&](const T* const* batch, std::int64_t n, const Seen& seen, std::int64_t first) HWY_ATTR {
+        const Nearest here = {out.labels + first, out.values + first, out.others + first};
+        compared += c.screen == Screen::kInt8
+                        ? search<T, std::int32_t>(c, batch, n, seen, scratch, here)
+                        : search<T, float>(c, batch, n, seen, scratch, here);
+      });
   return compared;
+}
+
+template <class T>
+void ValuesBelow(const Centers& c, Rows<T> rows, const double* bounds, Scratch& scratch,
+                 double* all) {
+  for_batches(
+      c, rows, scratch,
+      [&](const T* const* batch, std::int64_t n, const Seen& seen, std::int64_t first) HWY_ATTR {
+        if (c.screen == Screen::kInt8) {
+          values_below<T, std::int32_t>(c, batch, n, seen, bounds + first, scratch,
+                                        all + first * c.K);
+        } else {
+          values_below<T, float>(c, batch, n, seen, bounds + first, scratch, all + first * c.K);
+        }
+      });
 }
 
 template <class T>
@@ -123,16 +171,16 @@ void AddRows(std::int64_t D, Rows<T> rows, const std::int32_t* labels, const dou
 }
 
 const Kernels<float>* KernelsFloat32() {
-  static constexpr Kernels<float> kKernels = {FindNearest<float>, ValuesOf<float>,
-                                              ValuesOfAll<float>, InverseLengths<float>,
-                                              AddRows<float>};
+  static constexpr Kernels<float> kKernels = {FindNearest<float>,    ValuesOf<float>,
+                                              ValuesOfAll<float>,    ValuesBelow<float>,
+                                              InverseLengths<float>, AddRows<float>};
   return &kKernels;
 }
 
 const Kernels<double>* KernelsFloat64() {
-  static constexpr Kernels<double> kKernels = {FindNearest<double>, ValuesOf<double>,
-                                               ValuesOfAll<double>, InverseLengths<double>,
-                                               AddRows<double>};
+  static constexpr Kernels<double> kKernels = {FindNearest<double>,    ValuesOf<double>,
+                                               ValuesOfAll<double>,    ValuesBelow<double>,
+                                               InverseLengths<double>, AddRows<double>};
   return &kKernels;
 }
 

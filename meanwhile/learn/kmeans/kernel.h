@@ -46,6 +46,11 @@ struct Kernels {
   // all[i * K + k] = value of centre k for rows[i].
   void (*values_of_all)(const Centers& centers, Rows<T> rows, double* all);
 
+  // all[i * K + k] = the same where it is below bounds[i], otherwise bounds[i]: the screen spares
+  // most exact values.
+  void (*values_below)(const Centers& centers, Rows<T> rows, const double* bounds, Scratch& scratch,
+                       double* all);
+
   // inverse[i] = 1 / |rows[i]|, or 0 for a row of zeros.
   void (*inverse_lengths)(Rows<T> rows, std::int64_t D, double* inverse);
 

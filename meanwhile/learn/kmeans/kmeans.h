@@ -6,12 +6,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <span>
+#include <string>
 #include <vector>
 
+#include "meanwhile/learn/kmeans/lloyd.h"
 #include "meanwhile/learn/kmeans/model.h"
 #include "meanwhile/learn/kmeans/parameters.h"
+#include "meanwhile/learn/kmeans/seeding.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::learn::kmeans {
@@ -20,9 +21,8 @@ class KMeans final : public Learner {
  public:
   // THROWS Error(kUsage) when a parameter is out of range.
   explicit KMeans(const Parameters& parameters);
-  ~KMeans() override;
 
-  // Starts from these centres, n_clusters x columns, instead of seeding. REQUIRES: not attached.
+  // Starts from these centres, n_clusters x cols, instead of seeding. REQUIRES: not attached.
   void set_initial_centers(std::vector<double> centers, std::int64_t cols);
 
   std::string name() const override { return "kmeans"; }
@@ -36,12 +36,56 @@ class KMeans final : public Learner {
   Cost cost(const Shape& shape) const override;
 
   const Parameters& parameters() const { return parameters_; }
-  const Model& model() const;
+  const Model& model() const { return model_; }
 
  private:
-  struct Job;  // what exists only while attached: caches, the current phase
+  // Carried from round to round, besides the model.
+  struct Progress {
+    std::int64_t trial = 0;   // of n_init
+    std::int64_t round = 0;   // of this trial
+    std::int64_t rounds = 0;  // of all trials
+    bool seeded = false;      // this trial has centres
+    std::int64_t far = 0;     // rows a shard reports for empty clusters
+    double smoothed = -1;     // mini-batch: inertia a unit of weight, smoothed; < 0: none yet
+    double lowest = -1;       // its lowest
+    std::int64_t since_lowest = 0;
+  };
+  struct Best {
+    std::vector<double> centers, counts;
+    double inertia = 0;
+    std::int64_t rounds = 0;
+  };
+
+  UpdateView view() const;
+  void start_trial();
+  void prepare_round();
+  Outcome absorb_seeding(std::span<const double> total);
+  Outcome absorb_lloyd(std::span<const double> total);
+  Outcome absorb_batch(std::span<const double> total);
+  Outcome absorb_score(std::span<const double> total);
+  std::int64_t relocate(std::span<const double> total, std::int64_t empty);
+  double take_drift(const std::vector<double>& old);
+  Json record(std::span<const double> total, double shift) const;
+  void choose_screen(std::span<const double> total);
+  void end_training(std::string because, bool moved, double inertia, Outcome& outcome);
+  void end_trial(double inertia, Outcome& outcome);
+
   Parameters parameters_;
-  std::unique_ptr<Job> job_;
+  Metric metric_;
+  Model model_;
+  Progress progress_;
+  Best best_;
+  bool given_centers_ = false;
+
+  // While attached.
+  Attachment job_;
+  Phase phase_ = Phase::kSeed;
+  std::unique_ptr<Seeding> seeding_;
+  Round round_;
+  std::vector<ShardCache> caches_;
+  Spread spread_;
+  Screen screen_ = Screen::kFloat32;
+  std::string because_;  // why training ended, while the score is taken
 };
 
 }  // namespace meanwhile::learn::kmeans

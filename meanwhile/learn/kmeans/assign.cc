@@ -1,0 +1,304 @@
+#include "meanwhile/learn/kmeans/assign.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "meanwhile/base/file.h"
+#include "meanwhile/base/simd.h"
+
+namespace meanwhile::learn::kmeans {
+
+namespace {
+
+template <class T>
+std::vector<const T*> row_pointers(const data::Dense<T>& x, Ids ids) {
+  std::vector<const T*> rows(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) rows[i] = x.values + ids[i] * x.cols;
+  return rows;
+}
+
+template <class T>
+double inverse_length(const typename data::Sparse<T>::Row& row) {
+  double norm2 = 0;
+  for (const T value : row.values) norm2 += static_cast<double>(value) * static_cast<double>(value);
+  return norm2 > 0 ? 1 / std::sqrt(norm2) : 0.0;
+}
+
+// The length that obeys the triangle inequality: Euclidean, or the chord between unit vectors.
+double length(Metric metric, double value, double inverse) {
+  const double squared = metric == Metric::kEuclidean ? value : 2 * (1 + inverse * value);
+  return squared > 0 ? std::sqrt(squared) : 0.0;
+}
+
+constexpr double kSlack = 0x1p-18;  // more than float32 bounds and square roots are off by
+
+template <class T>
+AssignCount assign_dense(const data::Dense<T>& x, const Prepared& centers, const Drift* drift,
+                         const AssignRows& rows, AssignScratch& s) {
+  const Kernels<T>& k = kernels<T>();
+  const std::vector<const T*> all = row_pointers(x, rows.ids);
+  const std::size_t n = all.size();
+  const bool cosine = centers.metric == Metric::kCosine;
+  s.inverse.assign(n, 1.0);
+  if (cosine) k.inverse_lengths(all, centers.D, s.inverse.data());
+
+  // With labels from the last round: the value of the own centre first, which decides most rows.
+  s.values.resize(n);
+  s.others.resize(n);
+  const bool guessed = n > 0 && rows.labels[0] >= 0;
+  if (guessed) k.values_of(centers.dense, all, rows.labels, s.values.data());
+  if (!guessed) std::fill_n(rows.labels, n, -1);
+
+  std::vector<const T*> open;
+  s.open.clear();
+  const bool prune = guessed && drift != nullptr && rows.bounds != nullptr;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (prune) {
+      const auto label = static_cast<std::size_t>(rows.labels[i]);
+      const double own = length(centers.metric, s.values[i], s.inverse[i]);
+      const double moved = double{rows.bounds[i]} - double{drift->others[label]};
+      const double gap = drift->half_gap.empty() ? 0.0 : double{drift->half_gap[label]};
+      if (own * (1 + kSlack) < std::max(moved, gap)) {
+        rows.bounds[i] = static_cast<float>(moved * (1 - kSlack * (moved > 0 ? 1 : -1)));
+        continue;
+      }
+    }
+    s.open.push_back(static_cast<std::int64_t>(i));
+    open.push_back(all[i]);
+  }
+
+  AssignCount count;
+  count.searched = static_cast<std::int64_t>(open.size());
+  if (open.size() == n) {
+    count.compared = k.find_nearest(centers.dense, open, s.kernel,
+                                    {rows.labels, s.values.data(), s.others.data()});
+  } else {
+    s.labels.resize(open.size());
+    s.scores.resize(open.size());
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      s.labels[i] = rows.labels[s.open[i]];
+      s.scores[i] = s.values[static_cast<std::size_t>(s.open[i])];
+    }
+    count.compared = k.find_nearest(centers.dense, open, s.kernel,
+                                    {s.labels.data(), s.scores.data(), s.others.data()});
+    // Backwards, because others moves up within its own array.
+    for (std::size_t i = open.size(); i-- > 0;) {
+      const auto to = static_cast<std::size_t>(s.open[i]);
+      rows.labels[to] = s.labels[i];
+      s.values[to] = s.scores[i];
+      s.others[to] = s.others[i];
+    }
+  }
+  if (rows.bounds != nullptr) {
+    for (const std::int64_t i : s.open) {
+      const auto at = static_cast<std::size_t>(i);
+      const double bound = length(centers.metric, s.others[at], s.inverse[at]);
+      rows.bounds[i] = static_cast<float>(std::min(bound * (1 - kSlack), 1e38));
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    rows.distances[i] = cosine ? 1 + s.inverse[i] * s.values[i] : s.values[i];
+  }
+  return count;
+}
+
+template <class T>
+AssignCount assign_sparse(const data::Sparse<T>& x, const Prepared& centers, const AssignRows& rows,
+                          AssignScratch& s) {
+  s.scores.resize(static_cast<std::size_t>(centers.K));
+  for (std::size_t i = 0; i < rows.ids.size(); ++i) {
+    const auto row = x.row(rows.ids[i]);
+    sparse_scores<T>(centers.sparse, row, s.scores.data());
+    const auto best = std::max_element(s.scores.begin(), s.scores.end());
+    rows.labels[i] = static_cast<std::int32_t>(best - s.scores.begin());
+    double distance;
+    if (centers.metric == Metric::kCosine) {
+      distance = 1 - *best * inverse_length<T>(row);
+    } else {
+      double norm2 = 0;
+      for (const T v : row.values) norm2 += static_cast<double>(v) * static_cast<double>(v);
+      distance = std::max(0.0, norm2 - 2 * *best);
+    }
+    rows.distances[i] = distance;
+  }
+  return {static_cast<std::int64_t>(rows.ids.size()), 0};
+}
+
+}  // namespace
+
+Spread measure_spread(const data::Matrix& x) {
+  return std::visit(
+      [](const auto& m) {
+        using M = std::decay_t<decltype(m)>;
+        Spread spread;
+        if constexpr (!data::kIsSparse<M>) {
+          const auto D = static_cast<std::size_t>(m.cols);
+          const std::int64_t sampled = std::min<std::int64_t>(m.rows, 1024);
+          std::vector<double> mean(D, 0.0);
+          const auto sample = [&](std::int64_t i) { return m.row(i * (m.rows / sampled)); };
+          for (std::int64_t i = 0; i < sampled; ++i) {
+            const auto row = sample(i);
+            for (std::size_t j = 0; j < D; ++j) mean[j] += static_cast<double>(row[j]);
+          }
+          spread.shift.resize(D);
+          for (std::size_t j = 0; j < D; ++j) {
+            spread.shift[j] = static_cast<float>(mean[j] / static_cast<double>(sampled));
+          }
+          double largest = 0, sum2 = 0;
+          for (std::int64_t i = 0; i < sampled; ++i) {
+            const auto row = sample(i);
+            for (std::size_t j = 0; j < D; ++j) {
+              const double off = static_cast<double>(row[j]) - double{spread.shift[j]};
+              largest = std::max(largest, std::abs(off));
+              sum2 += off * off;
+            }
+          }
+          // Rare outliers are clipped, which costs them exact comparisons; all others gain
+          // precision.
+          const double deviation = std::sqrt(sum2 / static_cast<double>(sampled * m.cols));
+          spread.range = static_cast<float>(std::min(largest, 8 * deviation));
+        }
+        return spread;
+      },
+      x);
+}
+
+Screen fastest_screen() { return base::simd_has_vnni() ? Screen::kInt8 : Screen::kFloat32; }
+
+Prepared prepare(const data::Matrix& x, Metric metric, std::span<const double> centers,
+                 std::int64_t K, const Spread& spread, Screen wanted) {
+  Prepared prepared;
+  prepared.metric = metric;
+  prepared.K = K;
+  prepared.D = data::cols(x);
+  const bool sparse =
+      std::visit([](const auto& m) { return data::kIsSparse<std::decay_t<decltype(m)>>; }, x);
+  if (sparse) prepared.sparse = prepare_sparse(metric, centers, K, prepared.D);
+  if (!sparse) prepared.dense = prepare(metric, centers, K, prepared.D, spread, wanted);
+  return prepared;
+}
+
+AssignCount assign(const data::Matrix& x, const Prepared& centers, const Drift* drift,
+                   const AssignRows& rows, AssignScratch& scratch) {
+  return std::visit(
+      [&](const auto& m) {
+        if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
+          return assign_sparse(m, centers, rows, scratch);
+        } else {
+          return assign_dense(m, centers, drift, rows, scratch);
+        }
+      },
+      x);
+}
+
+void all_distances(const data::Matrix& x, const Prepared& centers, Ids ids, AssignScratch& s,
+                   double* all) {
+  const bool cosine = centers.metric == Metric::kCosine;
+  std::visit(
+      [&](const auto& m) {
+        using M = std::decay_t<decltype(m)>;
+        using T = typename M::Value;
+        if constexpr (data::kIsSparse<M>) {
+          for (const std::int64_t id : ids) {
+            const auto row = m.row(id);
+            sparse_scores<T>(centers.sparse, row, all);
+            double norm2 = 0;
+            for (const T v : row.values) norm2 += static_cast<double>(v) * static_cast<double>(v);
+            const double inverse = cosine ? inverse_length<T>(row) : 0;
+            for (std::int64_t k = 0; k < centers.K; ++k) {
+              all[k] = cosine ? 1 - all[k] * inverse : std::max(0.0, norm2 - 2 * all[k]);
+            }
+            all += centers.K;
+          }
+        } else {
+          const std::vector<const T*> rows = row_pointers(m, ids);
+          kernels<T>().values_of_all(centers.dense, rows, all);
+          if (!cosine) return;
+          s.inverse.resize(rows.size());
+          kernels<T>().inverse_lengths(rows, centers.D, s.inverse.data());
+          for (const double inverse : s.inverse) {
+            for (std::int64_t k = 0; k < centers.K; ++k, ++all) *all = 1 + inverse * *all;
+          }
+        }
+      },
+      x);
+}
+
+void nearer_distances(const data::Matrix& x, const Prepared& centers, Ids ids, const double* bounds,
+                      AssignScratch& s, double* all) {
+  const auto screened = [&](const auto& m) {
+    using M = std::decay_t<decltype(m)>;
+    using T = typename M::Value;
+    if constexpr (data::kIsSparse<M>) {
+      return false;
+    } else {
+      if (centers.metric == Metric::kCosine) return false;  // bounds are not values there
+      kernels<T>().values_below(centers.dense, row_pointers(m, ids), bounds, s.kernel, all);
+      return true;
+    }
+  };
+  if (std::visit(screened, x)) return;
+  all_distances(x, centers, ids, s, all);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    for (std::int64_t k = 0; k < centers.K; ++k, ++all) *all = std::min(*all, bounds[i]);
+  }
+}
+
+void add_rows(const data::Matrix& x, Metric metric, Ids ids, const std::int32_t* labels,
+              const double* weights, AssignScratch& s, double* sums) {
+  std::visit(
+      [&](const auto& m) {
+        using M = std::decay_t<decltype(m)>;
+        using T = typename M::Value;
+        if constexpr (data::kIsSparse<M>) {
+          for (std::size_t i = 0; i < ids.size(); ++i) {
+            const auto row = m.row(ids[i]);
+            double factor = weights == nullptr ? 1.0 : weights[i];
+            if (metric == Metric::kCosine) factor *= inverse_length<T>(row);
+            double* sum = sums + labels[i] * m.cols;
+            for (std::size_t e = 0; e < row.columns.size(); ++e) {
+              sum[row.columns[e]] += factor * static_cast<double>(row.values[e]);
+            }
+          }
+        } else {
+          const std::vector<const T*> rows = row_pointers(m, ids);
+          const double* factors = weights;
+          if (metric == Metric::kCosine) {
+            s.inverse.resize(rows.size());
+            kernels<T>().inverse_lengths(rows, m.cols, s.inverse.data());
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+              if (weights != nullptr) s.inverse[i] *= weights[i];
+            }
+            factors = s.inverse.data();
+          }
+          kernels<T>().add_rows(m.cols, rows, labels, factors, sums);
+        }
+      },
+      x);
+}
+
+void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<double> out) {
+  std::fill(out.begin(), out.end(), 0.0);
+  AssignScratch scratch;
+  const std::int32_t label = 0;
+  add_rows(x, metric, {&i, 1}, &label, nullptr, scratch, out.data());
+}
+
+void release_rows(const data::Matrix& x, data::RowRange range) {
+  std::visit(
+      [&](const auto& m) {
+        if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
+          const auto first = static_cast<std::size_t>(m.row_start[range.begin]);
+          const auto count = static_cast<std::size_t>(m.row_start[range.end]) - first;
+          base::release_mapped(std::as_bytes(std::span(m.columns + first, count)));
+          base::release_mapped(std::as_bytes(std::span(m.values + first, count)));
+        } else {
+          const auto count = static_cast<std::size_t>((range.end - range.begin) * m.cols);
+          base::release_mapped(std::as_bytes(std::span(m.values + range.begin * m.cols, count)));
+        }
+      },
+      x);
+}
+
+}  // namespace meanwhile::learn::kmeans

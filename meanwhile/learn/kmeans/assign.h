@@ -1,0 +1,91 @@
+// Rows to their nearest centres, whatever the kind of matrix: the one way training, seeding,
+// prediction and evaluation do it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/deal.h"
+#include "meanwhile/learn/kmeans/centers.h"
+#include "meanwhile/learn/kmeans/kernel.h"
+#include "meanwhile/learn/kmeans/sparse.h"
+
+namespace meanwhile::learn::kmeans {
+
+// Centres ready for the rows of one data set.
+struct Prepared {
+  Metric metric = Metric::kEuclidean;
+  std::int64_t K = 0, D = 0;
+  Centers dense;
+  SparseCenters sparse;
+};
+
+// A sample of the rows, to set the scale of the 8-bit screen; a function of the data alone.
+Spread measure_spread(const data::Matrix& x);
+
+Prepared prepare(const data::Matrix& x, Metric metric, std::span<const double> centers,
+                 std::int64_t K, const Spread& spread, Screen wanted);
+
+// kInt8 where the machine has it.
+Screen fastest_screen();
+
+// How far centres can have moved since bounds were taken, for pruning after Hamerly (2010): a row
+// whose own centre is nearer than every other can be, keeps its label without a look at the others.
+struct Drift {
+  std::vector<float> others;    // by label: how far any other centre moved, at most
+  std::vector<float> half_gap;  // by label: half the distance to the nearest other centre, at
+                                // least; empty: not computed
+};
+
+// Memory of one thread.
+struct AssignScratch {
+  Scratch kernel;
+  std::vector<double> scores, values, others, inverse;
+  std::vector<std::int32_t> labels;
+  std::vector<std::int64_t> open;
+};
+
+// What happened, for the record.
+struct AssignCount {
+  std::int64_t searched = 0;  // rows that were not decided by bounds
+  std::int64_t compared = 0;  // exact comparisons with centres, beyond the one with the own
+};
+
+// Numbers of rows.
+using Ids = std::span<const std::int64_t>;
+
+// Some rows of x; every array holds one entry for each.
+struct AssignRows {
+  Ids ids;
+  std::int32_t* labels;  // in: labels of the last round, or -1. out: the nearest centre
+  double* distances;     // out: to it, squared Euclidean or 1 - cosine
+  float* bounds;         // null, or in and out: no other centre is nearer than this (Euclidean, not
+                         // squared; the chord under cosine). Dense rows only
+};
+
+// The result does not depend on labels and bounds handed in, as long as they are true.
+AssignCount assign(const data::Matrix& x, const Prepared& centers, const Drift* drift,
+                   const AssignRows& rows, AssignScratch& scratch);
+
+// all[i * K + k] = distance of row ids[i] to centre k, squared Euclidean or 1 - cosine.
+void all_distances(const data::Matrix& x, const Prepared& centers, Ids ids, AssignScratch& scratch,
+                   double* all);
+
+// The same, but at most bounds[i]; quicker, because most centres are seen to be farther.
+void nearer_distances(const data::Matrix& x, const Prepared& centers, Ids ids, const double* bounds,
+                      AssignScratch& scratch, double* all);
+
+// sums[labels[i] * D + j] += weights[i] (null: 1) * x_ij for the rows ids[i], one after the other.
+// Under cosine rows are divided by their length, and rows of zeros add nothing.
+void add_rows(const data::Matrix& x, Metric metric, Ids ids, const std::int32_t* labels,
+              const double* weights, AssignScratch& scratch, double* sums);
+
+// Row i as D doubles, of unit length under cosine.
+void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<double> out);
+
+// Lets go of the mapped memory of the rows.
+void release_rows(const data::Matrix& x, data::RowRange range);
+
+}  // namespace meanwhile::learn::kmeans

@@ -1,0 +1,70 @@
+// One round of Lloyd's algorithm (or of mini-batches): what a shard adds to the update, and how the
+// update is laid out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "meanwhile/learn/kmeans/assign.h"
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::learn::kmeans {
+
+// The update: K x D sums | K weights | K inertias | measures | far rows, a slot of `far` rows for
+// each shard. Sums are of whole subtrees of shards, so slots of other shards are zero and add up.
+class UpdateView {
+ public:
+  // Measures may depend on what caches hold; nothing that is learned depends on them.
+  enum Measure { kMoved, kKnown, kSearched, kCompared, kRows, kMeasures };
+
+  UpdateView(std::int64_t K, std::int64_t D, int shards, std::int64_t far)
+      : K_(K), D_(D), shards_(shards), far_(far) {}
+
+  std::size_t size() const {
+    return static_cast<std::size_t>(K_ * D_ + 2 * K_ + kMeasures + shards_ * far_ * (D_ + 2));
+  }
+  std::int64_t sums() const { return 0; }
+  std::int64_t weights() const { return K_ * D_; }
+  std::int64_t inertias() const { return K_ * D_ + K_; }
+  std::int64_t measures() const { return K_ * D_ + 2 * K_; }
+  // Far row i of `shard`: its distance, its number + 1 (0: none), its D columns.
+  std::int64_t far_row(int shard, std::int64_t i) const {
+    return measures() + kMeasures + (shard * far_ + i) * (D_ + 2);
+  }
+
+ private:
+  std::int64_t K_, D_;
+  int shards_;
+  std::int64_t far_;
+};
+
+// What a worker may keep of a shard between rounds to save work. It can be dropped at any time.
+struct ShardCache {
+  std::vector<std::int32_t> labels;
+  std::vector<float> bounds;
+};
+
+struct Round {
+  Prepared centers;
+  Drift drift;             // since the caches were filled
+  std::int64_t far = 0;    // rows farthest from their centres that each shard reports
+  std::int64_t batch = 0;  // rows to sample over all shards; 0: all rows
+  std::uint64_t seed = 0;
+  std::uint32_t number = 0;  // of the round, for random numbers
+};
+
+// Adds the update of `shard` for this round; a null cache: none is kept.
+void work_on_shard(const Round& round, const Attachment& job, const data::Shard& shard,
+                   ShardCache* cache, std::span<double> update);
+
+// Moves each centre with rows to their mean (of unit length under cosine); the others stay.
+void move_centers(Metric metric, const UpdateView& view, std::span<const double> total,
+                  std::int64_t K, std::int64_t D, std::vector<double>& centers);
+
+// Row number i of the shard in the data.
+inline std::int64_t row_of(const data::Shard& shard, std::int64_t i) {
+  return shard.blocks[static_cast<std::size_t>(i / data::kBlockRows)].begin + i % data::kBlockRows;
+}
+
+}  // namespace meanwhile::learn::kmeans

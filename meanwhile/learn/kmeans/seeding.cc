@@ -1,0 +1,99 @@
+#include "meanwhile/learn/kmeans/seeding.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/learn/kmeans/lloyd.h"
+
+namespace meanwhile::learn::kmeans {
+
+namespace {
+
+constexpr double kLargeRowsTimesClusters = 2e7;  // from here on, auto means k-means||
+
+}  // namespace
+
+std::unique_ptr<Seeding> make_seeding(const std::string& init, const SeedJob& job) {
+  const double size = static_cast<double>(data::rows(job.job.data->x)) * static_cast<double>(job.K);
+  if (init == "random") return seed_random(job);
+  if (init == "k-means||") return seed_parallel(job);
+  if (init == "auto" && size > kLargeRowsTimesClusters) return seed_parallel(job);
+  return seed_greedy(job);
+}
+
+SeedDistances::SeedDistances(const SeedJob& job) : job_(job), shards_(job.job.shards.size()) {}
+
+void SeedDistances::add(std::span<const double> seeds, std::int64_t n) {
+  // Once every shard has looked at a batch it is not needed again, unless shards forget.
+  if (!job_.job.release) batches_.clear();
+  batches_.push_back(
+      {total_, prepare(job_.job.data->x, job_.metric, seeds, n, job_.spread, fastest_screen())});
+  total_ += n;
+}
+
+const SeedDistances::Shard& SeedDistances::look(int shard) {
+  Shard& known = shards_[static_cast<std::size_t>(shard)];
+  const data::Shard& rows = job_.job.shards[static_cast<std::size_t>(shard)];
+  if (known.distances.empty()) {
+    known.distances.assign(static_cast<std::size_t>(rows.rows), 1.0);
+    known.nearest.assign(static_cast<std::size_t>(rows.rows), -1);
+    known.seen = 0;
+  }
+  AssignScratch scratch;
+  std::vector<std::int64_t> ids;
+  std::vector<std::int32_t> labels;
+  std::vector<double> distances;
+  for (const Batch& batch : batches_) {
+    if (batch.first < known.seen) continue;
+    std::size_t at = 0;
+    for (const data::RowRange& block : rows.blocks) {
+      ids.resize(static_cast<std::size_t>(block.end - block.begin));
+      std::iota(ids.begin(), ids.end(), block.begin);
+      labels.assign(ids.size(), -1);
+      distances.resize(ids.size());
+      assign(job_.job.data->x, batch.seeds, nullptr,
+             {ids, labels.data(), distances.data(), nullptr}, scratch);
+      for (std::size_t i = 0; i < ids.size(); ++i, ++at) {
+        if (known.nearest[at] >= 0 && !(distances[i] < known.distances[at])) continue;
+        known.distances[at] = distances[i];
+        known.nearest[at] = static_cast<std::int32_t>(batch.first) + labels[i];
+      }
+      if (job_.job.release) release_rows(job_.job.data->x, block);
+    }
+    known.seen = batch.first + batch.seeds.K;
+  }
+  return known;
+}
+
+void SeedDistances::leave(int shard) {
+  if (job_.job.release) shards_[static_cast<std::size_t>(shard)] = {};
+}
+
+Drawn draw_shard(std::span<const double> masses, double target) {
+  Drawn drawn;
+  for (std::size_t s = 0; s < masses.size(); ++s) {
+    if (!(masses[s] > 0)) continue;
+    drawn = {static_cast<int>(s), target};
+    if (target < masses[s]) return drawn;
+    target -= masses[s];
+  }
+  return drawn;  // rounding: the last with mass
+}
+
+std::int64_t draw_row(const data::Dataset& data, const data::Shard& shard,
+                      std::span<const double> distances, double rest) {
+  double mass = 0;
+  std::int64_t last = -1;
+  for (std::int64_t i = 0; i < shard.rows; ++i) {
+    const std::int64_t row = row_of(shard, i);
+    const double here = weight_of(data, row) * distances[static_cast<std::size_t>(i)];
+    if (!(here > 0)) continue;
+    mass += here;
+    last = row;
+    if (mass > rest) return row;
+  }
+  return last;
+}
+
+}  // namespace meanwhile::learn::kmeans
