@@ -1,0 +1,30 @@
+// Bytes of a file from front to back, decompressed on the way.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace meanwhile::data {
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Fills a part of `out` and returns its size; 0 only at the end. REQUIRES: out is not empty.
+  // THROWS Error(kInput), beginning with the name of the file, when compressed data is corrupt or
+  // cut short, and Error(kSystem) when the disk fails.
+  virtual std::size_t read(std::span<char> out) = 0;
+};
+
+// Opens a file, or standard input when `path` is "-". Names ending in .gz and .zst are decompressed
+// (concatenated members and frames are one stream); standard input is when it begins like one of
+// them. Files are read, not mapped: pages of a mapped file would count as memory of this process.
+// THROWS Error(kInput) when the file cannot be opened.
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path);
+
+// What messages call the file.
+std::string display_name(const std::filesystem::path& path);
+
+}  // namespace meanwhile::data
