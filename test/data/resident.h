@@ -1,0 +1,28 @@
+// How much memory this process holds, and the most it held.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+namespace meanwhile::data {
+
+// A line of /proc/self/status, in bytes: "VmRSS", "VmHWM".
+inline std::int64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+// The most memory that `call` held at once beyond what was held before.
+template <class Call>
+std::int64_t peak_bytes_of(Call&& call) {
+  std::ofstream("/proc/self/clear_refs") << "5";  // forgets the peak
+  const std::int64_t before = status_bytes("VmRSS");
+  call();
+  return status_bytes("VmHWM") - before;
+}
+
+}  // namespace meanwhile::data
