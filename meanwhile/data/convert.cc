@@ -1,0 +1,68 @@
+#include "meanwhile/data/convert.h"
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "meanwhile/data/append.h"
+#include "meanwhile/data/file_sink.h"
+#include "meanwhile/data/read_parts.h"
+#include "meanwhile/data/text_formats.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+template <class T>
+ConvertResult finish(FileSink<T>& sink, const RowsDescription& description,
+                     const std::vector<InputFile>& files) {
+  check_columns(sink.cols(description), files);
+  return sink.finish(description);
+}
+
+template <class T>
+ConvertResult convert_text(const std::vector<InputFile>& files, const std::filesystem::path& out,
+                           const ReadOptions& options) {
+  const auto format = text_format<T>(files.front(), options);
+  FileSink<T> sink(out, format->sparse());
+  parse_text(text_inputs(files), *format, sink, options.threads);
+  return finish(sink, format->description(), files);
+}
+
+// File after file, each of them mapped or, where that cannot be, in memory.
+template <class M>
+ConvertResult convert_files(const std::vector<InputFile>& files, const std::filesystem::path& out,
+                            const ReadOptions& options, Dataset data) {
+  FileSink<typename M::Value> sink(out, kIsSparse<M>);
+  Appender appender;
+  for (const InputFile& file : files) {
+    if (&file != &files.front()) {
+      data = {};  // before the next is read
+      data = read_one(file, options);
+    }
+    appender.append(data, display_name(file.path), sink);
+  }
+  RowsDescription description = appender.description();
+  if (kIsSparse<M>) description.cols = std::max(description.cols, options.n_features);
+  return finish(sink, description, files);
+}
+
+}  // namespace
+
+ConvertResult convert(const std::vector<std::filesystem::path>& paths,
+                      const std::filesystem::path& out, const ReadOptions& options) {
+  const std::vector<InputFile> files = find_checked_inputs(paths, options);
+  if (is_one_text(files)) {
+    return options.dtype == DType::kFloat32 ? convert_text<float>(files, out, options)
+                                            : convert_text<double>(files, out, options);
+  }
+  Dataset data = read_one(files.front(), options);
+  const Matrix first = data.x;
+  return std::visit(
+      [&](const auto& m) {
+        return convert_files<std::decay_t<decltype(m)>>(files, out, options, std::move(data));
+      },
+      first);
+}
+
+}  // namespace meanwhile::data
