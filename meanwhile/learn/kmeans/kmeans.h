@@ -63,8 +63,12 @@ class KMeans final : public Learner {
   Outcome absorb_lloyd(std::span<const double> total);
   Outcome absorb_batch(std::span<const double> total);
   Outcome absorb_score(std::span<const double> total);
-  std::int64_t relocate(std::span<const double> total, std::int64_t empty);
-  double take_drift(const std::vector<double>& old);
+  std::span<double> center(std::int64_t k) {
+    return {model_.centers.data() + k * model_.cols, static_cast<std::size_t>(model_.cols)};
+  }
+  std::int64_t relocate(std::span<const double> total, std::int64_t empty,
+                        std::vector<double>& shifts);
+  double take_drift(const std::vector<double>& shifts);
   Json record(std::span<const double> total, double shift) const;
   void choose_screen(std::span<const double> total);
   void end_training(std::string because, bool moved, double inertia, Outcome& outcome);

@@ -172,22 +172,32 @@ void work_on_shard(const Round& round, const Attachment& job, const data::Shard&
   if (cached) cache->labels = std::move(kept);
 }
 
-void move_centers(Metric metric, const UpdateView& view, std::span<const double> total,
-                  std::int64_t K, std::int64_t D, std::vector<double>& centers) {
-  for (std::int64_t k = 0; k < K; ++k) {
-    const double weight = total[static_cast<std::size_t>(view.weights() + k)];
-    if (!(weight > 0)) continue;
-    const double* sum = total.data() + view.sums() + k * D;
-    double divisor = weight;
-    if (metric == Metric::kCosine) {
-      double norm2 = 0;
-      for (std::int64_t j = 0; j < D; ++j) norm2 += sum[j] * sum[j];
-      if (!(norm2 > 0)) continue;  // rows that cancel, or rows of zeros: no direction to go
-      divisor = std::sqrt(norm2);
-    }
-    for (std::int64_t j = 0; j < D; ++j)
-      centers[static_cast<std::size_t>(k * D + j)] = sum[j] / divisor;
+double move_center(std::span<double> center, const double* to) {
+  double squared = 0;
+  for (std::size_t j = 0; j < center.size(); ++j) {
+    squared += (to[j] - center[j]) * (to[j] - center[j]);
+    center[j] = to[j];
   }
+  return std::sqrt(squared);
+}
+
+std::vector<double> move_centers(Metric metric, const UpdateView& view,
+                                 std::span<const double> total, std::int64_t K, std::int64_t D,
+                                 std::vector<double>& centers) {
+  std::vector<double> shifts(static_cast<std::size_t>(K), 0.0), mean(static_cast<std::size_t>(D));
+  for (std::int64_t k = 0; k < K; ++k) {
+    double divisor = total[static_cast<std::size_t>(view.weights() + k)];
+    if (!(divisor > 0)) continue;
+    const double* sum = total.data() + view.sums() + k * D;
+    if (metric == Metric::kCosine) {
+      divisor = std::sqrt(std::inner_product(sum, sum + D, sum, 0.0));
+      if (!(divisor > 0)) continue;  // rows that cancel, or rows of zeros: no direction to go
+    }
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] = sum[j] / divisor;
+    shifts[static_cast<std::size_t>(k)] =
+        move_center({centers.data() + k * D, static_cast<std::size_t>(D)}, mean.data());
+  }
+  return shifts;
 }
 
 }  // namespace meanwhile::learn::kmeans

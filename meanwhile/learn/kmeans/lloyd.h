@@ -58,9 +58,14 @@ struct Round {
 void work_on_shard(const Round& round, const Attachment& job, const data::Shard& shard,
                    ShardCache* cache, std::span<double> update);
 
-// Moves each centre with rows to their mean (of unit length under cosine); the others stay.
-void move_centers(Metric metric, const UpdateView& view, std::span<const double> total,
-                  std::int64_t K, std::int64_t D, std::vector<double>& centers);
+// Moves each centre with rows to their mean (of unit length under cosine); the others stay. Returns
+// how far each moved.
+std::vector<double> move_centers(Metric metric, const UpdateView& view,
+                                 std::span<const double> total, std::int64_t K, std::int64_t D,
+                                 std::vector<double>& centers);
+
+// Writes `to` (D values) over a centre; returns how far that moved it.
+double move_center(std::span<double> center, const double* to);
 
 // Row number i of the shard in the data.
 inline std::int64_t row_of(const data::Shard& shard, std::int64_t i) {
