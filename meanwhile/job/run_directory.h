@@ -28,6 +28,8 @@ class RunDirectory {
   static bool is_run(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
+  // Where create() moved the run directory that was at path(); empty when there was none.
+  const std::filesystem::path& aside() const { return aside_; }
   // Of model and checkpoints the one with most rounds that can be read; the model, of equals.
   // THROWS Error(kInput) when there is none.
   std::filesystem::path newest_state() const;
@@ -50,7 +52,7 @@ class RunDirectory {
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
-  std::filesystem::path aside_;  // where create() moved what was at path_; empty: nowhere
+  std::filesystem::path aside_;
 };
 
 // Writes `state`, reached after `rounds` rounds, as one safetensors file of kind "model".

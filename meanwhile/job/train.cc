@@ -281,6 +281,7 @@ void Loop::finish() {
   Json fields = {{"status", result_.interrupted ? "interrupted" : "done"},
                  {"finished", result_.done},
                  {"rounds", result_.rounds},
+                 {"rounds_left", learner_.rounds_left()},
                  {"stopped_because", result_.stopped_because},
                  {"model_sha256", result_.model_sha256},
                  {"seconds", {{"train", result_.train_s}}}};

@@ -34,7 +34,8 @@ KMeans::KMeans(const Parameters& parameters)
   model_.n_clusters = parameters.n_clusters;
 }
 
-void KMeans::set_initial_centers(std::vector<double> centers, std::int64_t cols) {
+void KMeans::set_initial_centers(std::vector<double> centers, std::int64_t cols,
+                                 std::vector<double> counts) {
   if (static_cast<std::int64_t>(centers.size()) != parameters_.n_clusters * cols) {
     throw Error(ErrorKind::kUsage,
                 "initial centres: {} values are not n_clusters={} rows of {} columns",
@@ -52,7 +53,8 @@ void KMeans::set_initial_centers(std::vector<double> centers, std::int64_t cols)
     }
   }
   model_.centers = std::move(centers);
-  model_.counts.assign(static_cast<std::size_t>(parameters_.n_clusters), 0.0);
+  model_.counts = std::move(counts);
+  model_.counts.resize(static_cast<std::size_t>(parameters_.n_clusters), 0.0);
   model_.cols = cols;
   progress_ = {};
   progress_.seeded = given_centers_ = true;

@@ -22,8 +22,10 @@ class KMeans final : public Learner {
   // THROWS Error(kUsage) when a parameter is out of range.
   explicit KMeans(const Parameters& parameters);
 
-  // Starts from these centres, n_clusters x cols, instead of seeding. REQUIRES: not attached.
-  void set_initial_centers(std::vector<double> centers, std::int64_t cols);
+  // Starts from these centres, n_clusters x cols, instead of seeding. `counts`: the weight behind
+  // each, for mini-batches that go on; empty: none. REQUIRES: not attached.
+  void set_initial_centers(std::vector<double> centers, std::int64_t cols,
+                           std::vector<double> counts = {});
 
   std::string name() const override { return "kmeans"; }
   void attach(const Attachment& attachment) override;

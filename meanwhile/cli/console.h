@@ -1,0 +1,37 @@
+// The two streams of the program: results go to standard output, all else to standard error.
+#pragma once
+
+#include <string_view>
+
+namespace meanwhile::cli {
+
+// Nobody reads standard output any more (`| head`). Ends the program, quietly and well.
+struct ReaderGone {};
+
+class Console {
+ public:
+  Console();
+
+  // Says nothing but errors from here on.
+  void be_quiet() { quiet_ = true; }
+  bool quiet() const { return quiet_; }
+  // Whether standard error is a terminal.
+  bool terminal() const { return terminal_; }
+  // Columns of that terminal, 80 when it does not say.
+  int width() const;
+
+  // A part of the result. THROWS ReaderGone; Error(kSystem) when it cannot be written.
+  void out(std::string_view text);
+  // Brings everything given to out() to its reader. THROWS as out().
+  void flush();
+
+  // To the user, as it is; the caller ends lines.
+  void say(std::string_view text);
+  void error(std::string_view message);
+
+ private:
+  bool quiet_ = false;
+  bool terminal_;
+};
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,60 @@
+#include "meanwhile/cli/learners.h"
+
+#include <system_error>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/cli/nearest.h"
+#include "meanwhile/job/run_directory.h"
+
+namespace meanwhile::cli {
+
+using base::Error;
+using base::ErrorKind;
+
+namespace {
+
+constexpr LearnerEntry kLearners[] = {
+    {"kmeans", "k-means clustering: Lloyd's algorithm or mini-batches, Euclidean or cosine",
+     "examples:\n"
+     "  meanwhile train kmeans points.npy --n-clusters 100 --seed 7 --out runs/a\n"
+     "  meanwhile train kmeans points.npy --resume runs/a --max-iter 500\n"
+     "  meanwhile train kmeans digits.csv.gz --label-column -1 --n-clusters 10 --n-init 5\n"
+     "  meanwhile train kmeans texts.libsvm --metric cosine --n-clusters 50\n"
+     "  meanwhile train kmeans large.safetensors --batch-size 10000 --memory-limit 2G\n"
+     "  meanwhile train kmeans points.npy --init centres.npy\n",
+     add_kmeans_flags, load_kmeans},
+};
+
+}  // namespace
+
+std::span<const LearnerEntry> learners() { return kLearners; }
+
+LoadedModel load_model(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path file = path;
+  if (std::filesystem::is_directory(path, error)) {
+    file = job::RunDirectory::open(path).newest_state();
+  }
+  const data::SafetensorsFile opened(file);
+  const data::Metadata& metadata = opened.metadata();
+  const auto kind = metadata.find("kind");
+  if (kind == metadata.end() || kind->second != "model") {
+    throw Error(ErrorKind::kInput, "{}: is a safetensors file, but not a model", file.string());
+  }
+  const auto name = metadata.find("learner");
+  std::vector<std::string> known;
+  for (const LearnerEntry& entry : learners()) {
+    if (name != metadata.end() && name->second == entry.name) {
+      try {
+        return {&entry, file, entry.load(opened)};
+      } catch (Error& e) {
+        throw e.in(file.string());
+      }
+    }
+    known.push_back(entry.name);
+  }
+  throw Error(ErrorKind::kInput, "{}: was made by the learner '{}', known are {}", file.string(),
+              name == metadata.end() ? "" : name->second, listed(known));
+}
+
+}  // namespace meanwhile::cli

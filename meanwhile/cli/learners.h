@@ -1,0 +1,78 @@
+// The learners the program knows, in one explicit table. A new learner is a line there and the two
+// small classes below for it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/learner.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meanwhile::cli {
+
+// The parameters of a learner on the command line.
+class LearnerFlags {
+ public:
+  virtual ~LearnerFlags() = default;
+  // Settles the parameters: the defaults or those of the run to resume, then the flags given.
+  // `has_state`: go_on() or warm_start() will be called, not begin().
+  // THROWS Error(kUsage, kInput). Called once, before any data is read.
+  virtual void settle(const learn::Json* resumed, bool has_state) = 0;
+  virtual learn::Json parameters() const = 0;
+  // Whether data that differs from round to round is what the learner is meant for.
+  virtual bool takes_data_as_it_comes() const = 0;
+  // A learner that begins; that goes on from `state`; or that begins on other data than `state`
+  // came from with what was learned there.
+  virtual std::unique_ptr<learn::Learner> begin() const = 0;
+  virtual std::unique_ptr<learn::Learner> go_on(const data::SafetensorsFile& state) const = 0;
+  virtual std::unique_ptr<learn::Learner> warm_start(const data::SafetensorsFile& state) const = 0;
+};
+
+// What was learned, for the commands that use it.
+class TrainedModel {
+ public:
+  virtual ~TrainedModel() = default;
+  virtual std::int64_t cols() const = 0;
+  virtual std::vector<std::int32_t> predict(const data::Dataset& data, int threads) const = 0;
+  virtual std::int64_t transformed_cols() const = 0;
+  // Rows [begin, end) of `data`, (end - begin) x transformed_cols(), row-major.
+  virtual void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
+                         int threads, std::span<double> values) const = 0;
+  virtual learn::Json evaluate(const data::Dataset& data, int threads) const = 0;
+  // What can be said of the model alone.
+  virtual learn::Json describe() const = 0;
+};
+
+struct LearnerEntry {
+  const char* name;
+  const char* summary;
+  const char* examples;  // of `train`, for its help
+  std::unique_ptr<LearnerFlags> (*add_flags)(CLI::App& app);
+  std::unique_ptr<TrainedModel> (*load)(const data::SafetensorsFile& file);
+};
+
+std::span<const LearnerEntry> learners();
+
+struct LoadedModel {
+  const LearnerEntry* learner;
+  std::filesystem::path file;
+  std::unique_ptr<TrainedModel> model;
+};
+
+// The model in `path`: a run directory (its newest state) or a model file. THROWS Error(kInput).
+LoadedModel load_model(const std::filesystem::path& path);
+
+// k-means, in kmeans.cc.
+std::unique_ptr<LearnerFlags> add_kmeans_flags(CLI::App& app);
+std::unique_ptr<TrainedModel> load_kmeans(const data::SafetensorsFile& file);
+
+}  // namespace meanwhile::cli

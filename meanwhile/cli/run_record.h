@@ -1,0 +1,25 @@
+// What `train` writes down and tells of a run.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/job/train.h"
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::cli {
+
+// Rows, columns, stored values, type, layout, bytes.
+learn::Json shape_of(const data::Dataset& data);
+
+// runs/NAME-N with the smallest N that is free.
+std::filesystem::path next_run(const std::string& name);
+
+// THROWS Error(kUsage) when no run directory can be made at `path`.
+void check_out(const std::filesystem::path& path);
+
+// All that `--json` prints. `asked` holds what was known before training: learner, parameters, ...
+learn::Json result_json(const learn::Json& asked, const job::TrainResult& result);
+
+}  // namespace meanwhile::cli
