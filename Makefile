@@ -1,0 +1,54 @@
+# What a user types; the work is in scripts/ and CMakePresets.json.
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+TARGET ?= all
+SECONDS ?= 60
+
+.PHONY: help setup build demo test install fuzz bench-kmeans bench-parse format clean
+
+help:
+	@echo 'make demo                        install what is missing, build, train on a real data set'
+	@echo 'make test                        the same, and every test'
+	@echo 'make build                       the program: build/release/meanwhile'
+	@echo 'make install PREFIX=/usr/local   program, library, headers, CMake package'
+	@echo 'make setup                       only install what is missing (packages.txt)'
+	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
+	@echo 'make bench-kmeans                k-means against its peers'
+	@echo 'make bench-parse                 how fast text is parsed'
+	@echo 'make format                      clang-format over all sources'
+	@echo 'make clean                       remove build/'
+
+# Runs apt-get only when the list changed and something of it is missing.
+build/setup.done: packages.txt scripts/setup.sh
+	@scripts/setup.sh
+	@mkdir -p build && touch $@
+setup: build/setup.done
+
+build: setup
+	@scripts/build.sh release meanwhile
+
+demo: build
+	@scripts/demo.sh
+
+test:
+	@scripts/test.sh
+
+install: build
+	cmake --install build/release --prefix '$(PREFIX)'
+
+fuzz: setup
+	@scripts/build.sh fuzz fuzz
+	@scripts/fuzz.sh '$(TARGET)' '$(SECONDS)'
+
+bench-kmeans: build
+	@bench/kmeans.sh
+
+bench-parse: setup
+	@scripts/build.sh release parse_bench
+	@build/release/bench/parse_bench
+
+format: setup
+	@git ls-files -z --cached --others --exclude-standard '*.h' '*.cc' | xargs -0 clang-format -i
+
+clean:
+	rm -rf build

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# build.sh PRESET [TARGET...]: configures once, then builds. Uses ccache where there is one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=$1
+shift
+if [ ! -e "build/$preset/build.ninja" ]; then
+  if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  options=()
+  if [ "$preset" = release ]; then options=(-DMEANWHILE_BENCH=ON); fi  # built only when asked for
+  cmake --preset "$preset" "${options[@]}" >/dev/null
+fi
+targets=()
+for target in "$@"; do targets+=(--target "$target"); done
+cmake --build "build/$preset" "${targets[@]}"

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""The rules of check_layers.py find what they are for, and nothing else."""
+import unittest
+
+from check_layers import problems_of
+
+
+def whats(path, text):
+    return [what for _, what in problems_of(path, text)]
+
+
+class CheckTree(unittest.TestCase):
+    def test_layers(self):
+        up = '#include "meanwhile/learn/learner.h"\n'
+        self.assertEqual(whats('meanwhile/data/a.cc', up), ['data must not include learn'])
+        self.assertEqual(whats('meanwhile/job/a.cc', up), [])
+        self.assertEqual(whats('meanwhile/learn/kmeans/a.cc', up), [])
+        self.assertEqual(whats('meanwhile/storage/a.cc', '#include "meanwhile/transport/a.h"\n'),
+                         ['storage must not include transport'])
+        self.assertEqual(whats('meanwhile/cli/a.cc', '#include "a.h"\n'),
+                         ['includes "a.h", expected a path from the root of the tree'])
+        self.assertEqual(whats('meanwhile/new/a.cc', ''), ['folder new has no rank in check_layers.py'])
+
+    def test_the_line_is_said(self):
+        self.assertEqual(problems_of('meanwhile/data/a.cc', '\n\n#include <iostream>\n'),
+                         [(3, 'prints (only cli may)')])
+
+    def test_the_library_is_silent(self):
+        for text in ('std::cout << 1;', 'printf("x");', 'std::fprintf(f, "x");', 'fmt::print("x");',
+                     '#include <iostream>'):
+            self.assertEqual(whats('meanwhile/data/a.cc', text), ['prints (only cli may)'], text)
+            self.assertEqual(whats('meanwhile/cli/a.cc', text), [], text)
+        self.assertEqual(whats('meanwhile/data/a.cc', 'std::getenv("HOME");'),
+                         ['reads the environment (only cli may)'])
+        self.assertEqual(whats('meanwhile/data/a.cc', 'std::exit(1);'),
+                         ['ends the process (only cli may)'])
+
+    def test_comments_and_strings_are_no_code(self):
+        for text in ('// printf("x")\n', '/* getenv("x")\n exit(1) */\n', 'throw "exit(1)";\n',
+                     'auto s = R"(printf("x"))";\n', "const int n = 1'000'000; // don't exit(1)\n"):
+            self.assertEqual(whats('meanwhile/data/a.cc', text), [], text)
+        self.assertEqual(whats('meanwhile/data/a.cc', "const int n = 1'000'000; exit('x');"),
+                         ['ends the process (only cli may)'])
+
+    def test_everywhere(self):
+        self.assertEqual(whats('test/a_test.cc', 'TEST(A, DISABLED_B) {}'), ['disables a test'])
+        self.assertEqual(whats('meanwhile/cli/a.cc', 'atoi(x);'), ['parses with regex, sscanf or atoi'])
+        self.assertEqual(whats('meanwhile/data/a.h', ''), ['a header without #pragma once'])
+        self.assertEqual(whats('meanwhile/data/a.cc', '\n' * 601), ['601 lines, the limit is 600'])
+
+
+if __name__ == '__main__':
+    unittest.main()

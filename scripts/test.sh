@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Everything that must hold, step by step; the first step that fails ends it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+steps=0
+current=
+trap '[ -z "$current" ] || echo "== FAILED: $current" >&2' EXIT
+
+step() {  # step NAME COMMAND...
+  current=$1
+  shift
+  echo "== $current"
+  local begin=$SECONDS
+  "$@"
+  echo "== $current: passed in $((SECONDS - begin)) s"
+  current=
+  steps=$((steps + 1))
+}
+
+# The tree has no warnings: one is a failure.
+build() {
+  local log=build/$1.log
+  mkdir -p build
+  scripts/build.sh "$@" 2>&1 | tee "$log" | grep -E 'warning:|error:|^FAILED' || true
+  if grep -q 'warning:' "$log"; then
+    echo "warnings in the build of $1" >&2
+    return 1
+  fi
+  # The state of the pipe was lost in the filter; nothing is built twice.
+  scripts/build.sh "$@" >/dev/null
+}
+
+format() {
+  git ls-files -z '*.h' '*.cc' | xargs -0 clang-format --dry-run -Werror
+}
+
+checks() {
+  python3 scripts/check_layers_test.py
+  python3 scripts/check_layers.py
+}
+
+unit_tests() {
+  ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" | tail -5
+}
+
+# Built as a user would: against the installed package, outside of the tree.
+examples() {
+  rm -rf build/install build/examples
+  cmake --install build/release --prefix build/install >/dev/null
+  cmake -S examples -B build/examples -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$PWD/build/install" >/dev/null
+  cmake --build build/examples >/dev/null
+  local ran=0 program
+  for program in build/examples/*; do
+    if [ -f "$program" ] && [ -x "$program" ]; then
+      echo "$program"
+      "$program"
+      ran=$((ran + 1))
+    fi
+  done
+  [ "$ran" -ge 2 ] || { echo "expected two examples, found $ran" >&2 && return 1; }
+}
+
+sanitized() {  # sanitized PRESET
+  build "$1" meanwhile_test
+  "build/$1/test/meanwhile_test" --gtest_brief=1
+}
+
+fuzz() {
+  build fuzz fuzz
+  python3 scripts/check_layers.py --built build/fuzz '_fuzz.cc'
+  scripts/fuzz.sh all 10
+}
+
+step 'setup' make --no-print-directory setup
+step 'format' format
+step 'layers and other rules of the tree' checks
+step 'release build' build release
+step 'every source and test is in the build' python3 scripts/check_layers.py --built build/release .cc
+step 'unit tests' unit_tests
+step 'command line' python3 test/cli/run.py build/release/meanwhile
+step 'examples against the installed package' examples
+step 'tests under address and undefined sanitizers' sanitized asan
+step 'tests under the thread sanitizer' sanitized tsan
+step 'fuzz targets, 10 s each' fuzz
+echo "== $steps steps passed, 0 failed, in $((SECONDS / 60)) min $((SECONDS % 60)) s"

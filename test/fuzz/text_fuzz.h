@@ -1,0 +1,46 @@
+// Text readers: the whole file at once on one thread, and again in tiny chunks on two, must agree
+// on every bit, or on the error.
+#pragma once
+
+#include "meanwhile/data/memory_sink.h"
+#include "meanwhile/data/parse_text.h"
+#include "test/fuzz/fuzz.h"
+
+namespace meanwhile::fuzz {
+
+struct Parsed {
+  std::string error, sha256;
+  bool operator==(const Parsed&) const = default;
+};
+
+template <class T>
+Parsed parse(const MemoryFile& file, data::TextFormat<T>& format, int threads,
+             std::size_t chunk_bytes) {
+  Parsed parsed;
+  parsed.error = outcome([&] {
+    data::ChunkLimits limits;
+    limits.chunk_bytes = chunk_bytes;
+    data::MemorySink<T> sink(format.sparse());
+    data::parse_text<T>({{file.path(), nullptr}}, format, sink, threads, limits);
+    const data::Dataset dataset = sink.finish(format.description());
+    if (data::cols(dataset.x) == 0) return;  // only empty rows; read() refuses them
+    walk(dataset);
+    parsed.sha256 = data::sha256(dataset, 1);
+  });
+  return parsed;
+}
+
+// `make` gives a new format each time: one is used for one parse.
+template <class T, class Make>
+void check_text(std::span<const std::byte> bytes, const Make& make) {
+  static MemoryFile file;
+  file.set(bytes);
+  const auto whole_format = make(), pieces_format = make();
+  const Parsed whole = parse<T>(file, *whole_format, 1, std::size_t{1} << 20);
+  const Parsed pieces = parse<T>(file, *pieces_format, 2, 1);
+  if (whole != pieces) {
+    fail("whole: " + whole.error + whole.sha256 + "\npieces: " + pieces.error + pieces.sha256);
+  }
+}
+
+}  // namespace meanwhile::fuzz
