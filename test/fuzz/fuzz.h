@@ -1,5 +1,6 @@
 // What the fuzz targets share. A target feeds bytes to a reader; the reader may refuse them with an
-// Error of kind kInput, and may do nothing else but give data whose every row can be walked.
+// Error of kind kInput (or kUsage, when they do not go with its options), and may do nothing else
+// but give data whose every row can be walked.
 #pragma once
 
 #include <sys/mman.h>
@@ -35,7 +36,8 @@ std::string outcome(Read&& read) {
     read();
     return "";
   } catch (const base::Error& e) {
-    if (e.kind() != base::ErrorKind::kInput) fail(std::string("wrong kind of error: ") + e.what());
+    if (e.kind() != base::ErrorKind::kInput && e.kind() != base::ErrorKind::kUsage)
+      fail(std::string("wrong kind of error: ") + e.what());
     return e.what();
   }
 }
