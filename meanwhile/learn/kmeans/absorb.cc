@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
 
 namespace meanwhile::learn::kmeans {

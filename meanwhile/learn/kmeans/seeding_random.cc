@@ -68,7 +68,7 @@ class RandomSeeding final : public Seeding {
   std::vector<double> take_centers() override { return std::move(centers_); }
 
  private:
-  static constexpr int kBits = 11, kRounds = 6;  // 66 bits: all 64 of a key
+  static constexpr int kBits = 9, kRounds = 7;  // 63 bits: all of a positive double
 
   // Keys are positive doubles, whose bits are in the order of their values. A row of weight 0 has
   // the largest key there is.
