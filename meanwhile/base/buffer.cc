@@ -31,10 +31,9 @@ void Pages::resize(std::size_t bytes) {
     bytes_ = 0;
     return;
   }
-  void* moved = data_ == nullptr
-                    ? mmap(nullptr, want, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                    : mremap(data_, bytes_, want, MREMAP_MAYMOVE);
+  void* moved = data_ == nullptr ? mmap(nullptr, want, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                 : mremap(data_, bytes_, want, MREMAP_MAYMOVE);
   if (moved == MAP_FAILED) throw system_error(fmt::format("allocating {} bytes", want), errno);
   data_ = static_cast<std::byte*>(moved);
   bytes_ = want;

@@ -35,7 +35,7 @@ class Pages {
 };
 
 template <class T>
-  requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 class Buffer {
  public:
   Buffer() = default;
@@ -65,7 +65,8 @@ class Buffer {
   // what was there. Elements may move: pointers into the buffer are no longer valid.
   void resize(std::size_t size) {
     constexpr std::size_t kMost = PTRDIFF_MAX / sizeof(T);
-    const std::size_t want = size > kMost ? PTRDIFF_MAX : size * sizeof(T);  // which no system gives
+    const std::size_t want =
+        size > kMost ? PTRDIFF_MAX : size * sizeof(T);  // which no system gives
     if (want > pages_.bytes()) {
       // Address space is cheap and untouched pages are free: half as much again each time.
       pages_.resize(pages_.bytes() == 0 ? want : want + want / 2);

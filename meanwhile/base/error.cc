@@ -10,8 +10,7 @@ Error& Error::in(std::string_view context) {
 }
 
 Error system_error(std::string_view what, int error_number) {
-  return Error(ErrorKind::kSystem, "{}: {}", what,
-               std::generic_category().message(error_number));
+  return Error(ErrorKind::kSystem, "{}: {}", what, std::generic_category().message(error_number));
 }
 
 }  // namespace meanwhile::base

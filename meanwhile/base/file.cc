@@ -105,7 +105,8 @@ void FileWriter::commit() {
   if (rename(partial_.c_str(), path_.c_str()) != 0) {
     const int failure = errno;
     unlink(partial_.c_str());
-    throw system_error(fmt::format("renaming {} to {}", partial_.string(), path_.string()), failure);
+    throw system_error(fmt::format("renaming {} to {}", partial_.string(), path_.string()),
+                       failure);
   }
 }
 

@@ -44,8 +44,8 @@ class ThreadPool {
   std::int64_t next_ = 0, tasks_ = 0;
   std::int64_t failed_task_ = 0;
   std::exception_ptr failure_;
-  int busy_ = 0;                // threads of threads_ that have not finished this run
-  std::uint64_t run_ = 0;       // counts runs, so that a thread joins each one once
+  int busy_ = 0;           // threads of threads_ that have not finished this run
+  std::uint64_t run_ = 0;  // counts runs, so that a thread joins each one once
   bool ending_ = false;
 };
 

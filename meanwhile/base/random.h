@@ -2,7 +2,8 @@
 // numbers: as easy as 1, 2, 3" (SC 2011).
 //
 // A number is a pure function of (seed, purpose, shard, round, index). Nobody advances a stream, so
-// any worker can draw any number, twice if need be, and a resumed job draws what the first would have.
+// any worker can draw any number, twice if need be, and a resumed job draws what the first would
+// have.
 #pragma once
 
 #include <array>
@@ -30,7 +31,13 @@ constexpr PhiloxBlock philox4x32(PhiloxBlock counter, std::array<std::uint32_t, 
 
 // What a number is for, so that no two uses ever share one. Values are part of the "one answer"
 // promise: append, never renumber.
-enum class Purpose : std::uint8_t { kDeal = 1, kSeeding = 2, kBatch = 3, kShuffle = 4, kUser = 255 };
+enum class Purpose : std::uint8_t {
+  kDeal = 1,
+  kSeeding = 2,
+  kBatch = 3,
+  kShuffle = 4,
+  kUser = 255
+};
 
 class Random {
  public:
@@ -42,9 +49,10 @@ class Random {
 
   // 64 random bits. REQUIRES: index < 2^56.
   constexpr std::uint64_t bits(std::uint64_t index) const {
-    const std::uint32_t high = static_cast<std::uint32_t>(index >> 32) |
-                               (static_cast<std::uint32_t>(purpose_) << 24);
-    const PhiloxBlock r = philox4x32({static_cast<std::uint32_t>(index), high, shard_, round_}, key_);
+    const std::uint32_t high =
+        static_cast<std::uint32_t>(index >> 32) | (static_cast<std::uint32_t>(purpose_) << 24);
+    const PhiloxBlock r =
+        philox4x32({static_cast<std::uint32_t>(index), high, shard_, round_}, key_);
     return (std::uint64_t{r[1]} << 32) | r[0];
   }
 

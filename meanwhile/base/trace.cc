@@ -20,7 +20,8 @@ std::string Trace::json() const {
     fmt::format_to(std::back_inserter(text),
                    R"({}{{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.1f},"dur":{:.1f},"args":)"
                    R"({{"round":{})",
-                   separator, e.name, e.worker, e.begin_s * 1e6, (e.end_s - e.begin_s) * 1e6, e.round);
+                   separator, e.name, e.worker, e.begin_s * 1e6, (e.end_s - e.begin_s) * 1e6,
+                   e.round);
     if (e.shard >= 0) fmt::format_to(std::back_inserter(text), ",\"shard\":{}", e.shard);
     text += "}}";
     separator = ",\n";

@@ -21,7 +21,8 @@ class Trace {
   Trace() : origin_s_(now_s()) {}
 
   // `name` must outlive the trace: a literal. `shard` < 0: not about a shard.
-  void add(const char* name, int worker, std::int64_t round, int shard, double begin_s, double end_s);
+  void add(const char* name, int worker, std::int64_t round, int shard, double begin_s,
+           double end_s);
   // The whole trace as one JSON text.
   std::string json() const;
 
@@ -41,7 +42,12 @@ class Trace {
 class Span {
  public:
   Span(Trace* trace, const char* name, int worker, std::int64_t round, int shard = -1)
-      : trace_(trace), name_(name), worker_(worker), shard_(shard), round_(round), begin_s_(now_s()) {}
+      : trace_(trace),
+        name_(name),
+        worker_(worker),
+        shard_(shard),
+        round_(round),
+        begin_s_(now_s()) {}
   ~Span() {
     if (trace_ != nullptr) trace_->add(name_, worker_, round_, shard_, begin_s_, now_s());
   }

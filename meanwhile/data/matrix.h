@@ -1,4 +1,5 @@
-// Views of matrices: rows are points, columns are features. A view borrows; see Dataset for who owns.
+// Views of matrices: rows are points, columns are features. A view borrows; see Dataset for who
+// owns.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ struct State {
   std::map<std::string, data::Tensor> learned;  // the model: what is hashed as model_sha256
   std::map<std::string, data::Tensor> carried;  // what else the next round needs
   Json parameters;
-  Json progress;  // round counters and the like
+  Json progress;             // round counters and the like
   std::string learner = {};  // its name(); the loop fills it in when it is left empty
 };
 
@@ -79,9 +79,9 @@ class Learner {
   // Doubles in an update of the coming round.
   virtual std::size_t update_size() const = 0;
 
-  // Adds shard `shard`'s update for the present model to `update`, which comes zeroed. The result is
-  // a pure function of model, rows of the shard, shard number and seed: never of the thread, of the
-  // other shards, or of what a cache happens to hold.
+  // Adds shard `shard`'s update for the present model to `update`, which comes zeroed. The result
+  // is a pure function of model, rows of the shard, shard number and seed: never of the thread, of
+  // the other shards, or of what a cache happens to hold.
   virtual void work(int shard, std::span<double> update) = 0;
 
   // Turns the present model and the summed updates into the next model.
