@@ -132,20 +132,19 @@ int measure(const char* format, const fs::path& path, const Written& written) {
   for (const int threads : {1, 2}) {
     data::ReadOptions options;
     options.threads = threads;
-    double best = 1e300;
+    const auto peak = static_cast<double>(peak_bytes(path, options));  // before we have arrays
+    double best = 1e300, arrays = 0;
     for (int i = 0; i < 5; ++i) {
       const auto begin = std::chrono::steady_clock::now();
       const data::Dataset data = data::read({path}, options);
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
       best = std::min(best, seconds.count());
+      arrays = static_cast<double>(data::byte_size(data));
       if (!right(data, written)) ++failures;
     }
-    const data::Dataset data = data::read({path}, options);
-    fmt::print("{:<8}{:>8.0f} MB{:>4} threads{:>8.0f} MB/s", format, megabytes, threads,
-               megabytes / best);
-    const auto arrays = static_cast<double>(data::byte_size(data));
-    const auto peak = static_cast<double>(peak_bytes(path, options)) - arrays;  // shared by fork
-    fmt::print("{:>8.0f} MB of arrays, peak {:>5.0f} MB\n", arrays / 1e6, peak / 1e6);
+    fmt::print(
+        "{:<8}{:>8.0f} MB{:>4} threads{:>8.0f} MB/s{:>8.0f} MB of arrays, peak {:>5.0f} MB\n",
+        format, megabytes, threads, megabytes / best, arrays / 1e6, peak / 1e6);
     std::fflush(stdout);
   }
   if (failures > 0) fmt::print("{}: {} reads gave something else\n", format, failures);

@@ -43,36 +43,37 @@ class Parser : public TextParser<T> {
         p = line_end(p, end);
         continue;
       }
-      const char* after = parse_number(p, end, rows.labels[row]);
-      if (after == nullptr || !ends_value(*after)) bad_label(begin, p);
+      const char* const after = parse_number(p, end, rows.labels[row]);
+      if (after == nullptr || !ends_value(*after)) bad_label(text, p);
       p = after;
       std::int32_t previous = 0;
       for (;;) {
         p = skip_blanks(p);
-        const Digits digits = leading_digits(p);
-        std::int64_t index = static_cast<std::int64_t>(digits.value);
-        after = p + digits.count;
-        if (digits.count == 8) [[unlikely]]
-          after = long_index(begin, p, index);
-        if (*after != ':' || index <= previous) [[unlikely]] {
-          if (*p == '\n') break;
-          if (*p == '#') {
-            p = line_end(p, end);
-            break;
-          }
-          if (std::memcmp(p, "qid:", 4) == 0) {
-            p += token_at(p).size();
+        // index:value, which mostly fits in sixteen bytes.
+        const unsigned others = other_bytes(p);
+        const unsigned digits = lowest(others);
+        if (digits - 1 < 8 && p[digits] == ':') [[likely]] {
+          const auto index = static_cast<std::int32_t>(digits_value(eight_bytes(p), digits));
+          const char* const value = p + digits + 1;
+          const unsigned length =
+              parse_short_number(value, without_lowest(others) >> (digits + 1), values[stored]);
+          if (index > previous && length > 0 && ends_value(value[length])) [[likely]] {
+            columns[stored++] = index - 1;
+            previous = index;
+            p = value + length;
             continue;
           }
-          bad_index(begin, p, after, index, previous);
         }
-        const char* const value = after + 1;
-        after = parse_number(value, end, values[stored]);
-        if (after == nullptr || !ends_value(*after)) [[unlikely]] {
-          bad_value(begin, value);
+        if (*p == '\n') break;
+        if (*p == '#') {
+          p = line_end(p, end);
+          break;
         }
-        p = after;
-        previous = static_cast<std::int32_t>(index);
+        if (std::memcmp(p, "qid:", 4) == 0) {
+          p += token_at(p).size();
+          continue;
+        }
+        p = hard_pair(text, p, previous, values[stored]);
         columns[stored++] = previous - 1;
       }
       max_column = std::max(max_column, previous - 1);
@@ -89,54 +90,53 @@ class Parser : public TextParser<T> {
     return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
   }
 
-  // An index of eight digits or more: its end, and `index`, negative if it is beyond all bounds.
-  [[gnu::noinline]] static const char* long_index(const char* begin, const char* p,
-                                                  std::int64_t& index) {
-    index = 0;
-    const char* const start = p;
-    for (; *p >= '0' && *p <= '9'; ++p) {
-      index = index * 10 + (*p - '0');
+  // A pair that is long, or has a sign or an exponent, or is wrong. Returns its end; `previous`
+  // becomes its index.
+  [[gnu::noinline]] static const char* hard_pair(std::string_view text, const char* p,
+                                                 std::int32_t& previous, T& value) {
+    const std::string_view token = token_at(p);
+    std::int64_t index = 0;
+    const char* after = p;
+    for (; *after >= '0' && *after <= '9'; ++after) {
+      index = index * 10 + (*after - '0');
       if (index > kMaxIndex) {
-        fail(begin, start, "found {}, expected an index of at most {}", in_quotes(token_at(start)),
-             kMaxIndex);
+        fail(text, p, "found {}, expected an index of at most {}", in_quotes(token), kMaxIndex);
       }
     }
-    return p;
+    if (after == p || *after != ':') {
+      const char* const negative = *p == '-' ? "; indices start at 1 and are not negative" : "";
+      fail(text, p, "found {}, expected index:value{}", in_quotes(token), negative);
+    }
+    if (index == 0) fail(text, p, "found index 0, expected 1 or more: indices start at 1");
+    if (index == previous) {
+      fail(text, p, "found index {} twice, expected indices that increase strictly", index);
+    }
+    if (index < previous) {
+      fail(text, p, "found index {} after index {}, expected indices that increase strictly", index,
+           previous);
+    }
+    previous = static_cast<std::int32_t>(index);
+    const char* const number = after + 1;
+    after = parse_number(number, text.data() + text.size(), value);
+    if (after == nullptr || !ends_value(*after)) {
+      fail(text, number, "{}", not_a_value(token_at(number), "", type_name<T>(), ""));
+    }
+    return after;
+  }
+
+  [[gnu::noinline, noreturn]] static void bad_label(std::string_view text, const char* p) {
+    const std::string_view token = token_at(p);
+    if (token.find(':') != token.npos) {
+      fail(text, p, "found {}, expected a label before the first index:value", in_quotes(token));
+    }
+    fail(text, p, "{}", not_a_value(token, "", "float64", "a label must be a number"));
   }
 
   template <class... Args>
-  [[noreturn]] static void fail(const char* begin, const char* at,
+  [[noreturn]] static void fail(std::string_view text, const char* at,
                                 fmt::format_string<Args...> format, Args&&... args) {
-    throw BadText{static_cast<std::size_t>(at - begin),
+    throw BadText{static_cast<std::size_t>(at - text.data()),
                   fmt::format(format, std::forward<Args>(args)...)};
-  }
-
-  [[gnu::noinline, noreturn]] static void bad_label(const char* begin, const char* p) {
-    const std::string_view token = token_at(p);
-    if (token.find(':') != token.npos) {
-      fail(begin, p, "found {}, expected a label before the first index:value", in_quotes(token));
-    }
-    fail(begin, p, "{}", not_a_value(token, "", "float64", "a label must be a number"));
-  }
-
-  [[gnu::noinline, noreturn]] static void bad_index(const char* begin, const char* p,
-                                                    const char* after, std::int64_t index,
-                                                    std::int64_t previous) {
-    const std::string_view token = token_at(p);
-    if (after == p || *after != ':') {
-      const char* const negative = *p == '-' ? "; indices start at 1 and are not negative" : "";
-      fail(begin, p, "found {}, expected index:value{}", in_quotes(token), negative);
-    }
-    if (index == 0) fail(begin, p, "found index 0, expected 1 or more: indices start at 1");
-    if (index == previous) {
-      fail(begin, p, "found index {} twice, expected indices that increase strictly", index);
-    }
-    fail(begin, p, "found index {} after index {}, expected indices that increase strictly", index,
-         previous);
-  }
-
-  [[gnu::noinline, noreturn]] static void bad_value(const char* begin, const char* p) {
-    fail(begin, p, "{}", not_a_value(token_at(p), "", type_name<T>(), ""));
   }
 };
 

@@ -1,11 +1,12 @@
 // Decimal numbers in text, rounded correctly to float or double.
 //
-// Most numbers in data files have a sign, up to eighteen digits, a point, and no exponent. For
-// these a word of eight bytes is taken at a time: the digits in it are found and converted without
-// a branch on how many there are, since that is what the processor cannot guess. The digits m and
-// the number f of those behind the point give m / 10^f, which for m <= 2^53 and f <= 22 is one
-// division of exact doubles, hence rounded correctly (Clinger 1990). A double is rounded on to
-// float correctly too, unless it lies exactly half way between two floats. All else goes to
+// Most numbers in data files have a sign, up to eight digits before and behind a point, and no
+// exponent. For these sixteen bytes are looked at at once: where digits end is found for all of
+// them by one comparison, and digits are converted without a branch on how many there are, since
+// that is what the processor cannot guess. The digits m and the number f of those behind the point
+// give m / 10^f, which for m <= 2^53 and f <= 22 is one division of exact doubles, hence rounded
+// correctly (Clinger, "How to read floating point numbers accurately", 1990). A double is rounded
+// on to float correctly too, unless it lies exactly half way between two floats. All else goes to
 // fast_float.
 #pragma once
 
@@ -17,41 +18,60 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace meanwhile::data {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The digits at the start of p[0..8): how many, and their value. REQUIRES: 8 readable bytes.
-struct Digits {
-  std::uint64_t value;
-  unsigned count;
-};
-inline Digits leading_digits(const char* p) {
+// Bytes behind the end of a text that the functions here may read.
+inline constexpr std::size_t kNumberPadding = 16;
+
+// Bit i is set if p[i] is no digit. REQUIRES: 16 readable bytes.
+inline unsigned other_bytes(const char* p) {
+#if defined(__SSE2__)
+  // Signed bytes are compared, so the digits are moved to the upper end of their range.
+  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i moved = _mm_add_epi8(text, _mm_set1_epi8(127 - '9'));
+  const __m128i others = _mm_cmplt_epi8(moved, _mm_set1_epi8(127 - 9));
+  return static_cast<unsigned>(_mm_movemask_epi8(others));
+#else
+  unsigned others = 0;
+  for (unsigned i = 0; i < 16; ++i) others |= unsigned{p[i] < '0' || p[i] > '9'} << i;
+  return others;
+#endif
+}
+
+// The place of the lowest bit, 32 if there is none; and the others.
+inline unsigned lowest(unsigned bits) { return static_cast<unsigned>(std::countr_zero(bits)); }
+inline unsigned without_lowest(unsigned bits) { return bits & (bits - 1); }
+
+// The value of the first `count` bytes in memory of `word`, which are digits. REQUIRES: 1 <= count
+// <= 8.
+inline std::uint64_t digits_value(std::uint64_t word, unsigned count) {
+  // As if zeros came first and there were eight; then pairs, fours and the eight.
+  word = (word - 0x3030303030303030) << (64 - 8 * count);
+  word = word * 10 + (word >> 8);
+  constexpr std::uint64_t kPairs = 0x000000FF000000FF;
+  constexpr std::uint64_t kUpper = 100 + (std::uint64_t{1000000} << 32);
+  constexpr std::uint64_t kLower = 1 + (std::uint64_t{10000} << 32);
+  word = ((word & kPairs) * kUpper + ((word >> 16) & kPairs) * kLower) >> 32;
+  return word & 0xFFFFFFFF;
+}
+
+inline std::uint64_t eight_bytes(const char* p) {
   std::uint64_t word;
   std::memcpy(&word, p, 8);
-  // The lowest byte that is no digit has its high bit set here; bytes above it may be anything.
-  const std::uint64_t others =
-      ((word + 0x4646464646464646) | (word - 0x3030303030303030)) & 0x8080808080808080;
-  const auto bits = static_cast<unsigned>(others == 0 ? 64 : std::countr_zero(others) & ~7);
-  if (bits == 0) return {0, 0};
-  // As if there were zeros before the digits, eight in all; then pairs, fours and the eight.
-  word = (word - 0x3030303030303030) << (64 - bits);
-  word = (word * 10) + (word >> 8);
-  constexpr std::uint64_t kMask = 0x000000FF000000FF;
-  constexpr std::uint64_t kMultiplier1 = 0x000F424000000064;  // 100 + (1000000 << 32)
-  constexpr std::uint64_t kMultiplier2 = 0x0000271000000001;  // 1 + (10000 << 32)
-  word = (((word & kMask) * kMultiplier1) + (((word >> 16) & kMask) * kMultiplier2)) >> 32;
-  return {word & 0xFFFFFFFF, bits / 8};
+  return word;
 }
 
 namespace detail {
 
 inline constexpr std::array<std::uint64_t, 9> kPower = {1,      10,      100,      1000,     10000,
                                                         100000, 1000000, 10000000, 100000000};
-inline constexpr std::array<double, 19> kPowerDouble = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,
-                                                        1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
-                                                        1e14, 1e15, 1e16, 1e17, 1e18};
+inline constexpr std::array<double, 9> kPowerDouble = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
 
 // The end of the number at `p`, null if there is none. Takes "nan", "inf" and a leading '+'.
 template <class T>
@@ -61,6 +81,7 @@ const char* from_chars(const char* p, const char* end, T& value) {
   return result.ec == std::errc() ? result.ptr : nullptr;
 }
 
+// parse_number for every number, and for what is none.
 template <class T>
 [[gnu::noinline]] const char* parse_any_number(const char* p, const char* end, T& value) {
   p = from_chars(p, end, value);
@@ -69,49 +90,61 @@ template <class T>
 
 }  // namespace detail
 
-// Reads the number at `p`; returns where it ends, or null if there is none or it is not finite as
-// a T. REQUIRES: p < end, end[-1] is '\n', and 8 bytes behind `end` are readable.
+// The number without a sign at `p`. Bit i of `others` is set if p[i] is no digit, for as many bytes
+// as other_bytes has looked at. Its length, or 0: ask parse_any_number.
 template <class T>
-inline const char* parse_number(const char* p, const char* end, T& value) {
-  const char* const begin = p;
-  const bool negative = *p == '-';
-  p += negative || *p == '+' ? 1 : 0;
-  std::uint64_t digits = 0;
-  unsigned before = 0, after = 0;
-  for (unsigned digit; (digit = static_cast<unsigned char>(*p) - unsigned{'0'}) < 10; ++p) {
-    digits = digits * 10 + digit;
-    ++before;
-  }
-  if (*p == '.') {
-    ++p;
-    const Digits some = leading_digits(p);
-    digits = digits * detail::kPower[some.count] + some.value;
-    p += some.count;
-    after = some.count;
-    if (some.count == 8) {
-      const Digits more = leading_digits(p);
-      digits = digits * detail::kPower[more.count] + more.value;
-      p += more.count;
-      after += more.count;
-      if (more.count == 8) return detail::parse_any_number(begin, end, value);
+inline unsigned parse_short_number(const char* p, unsigned others, T& value) {
+  const unsigned before = lowest(others);
+  unsigned length = before, after = 0;
+  std::uint64_t digits;
+  if (before >= 8) [[unlikely]]
+    return 0;  // an end that was not seen too
+  if (p[before] == '.') {
+    length = lowest(without_lowest(others));
+    after = length - before - 1;
+    if (length - 2 < 8) [[likely]] {
+      // Eight digits at most in all: close the gap where the point is.
+      const std::uint64_t first = (std::uint64_t{1} << (8 * before)) - 1;
+      digits = digits_value((eight_bytes(p) & first) | (eight_bytes(p + 1) & ~first), length - 1);
+    } else {
+      if (before == 0 || after - 1 >= 8) return 0;
+      digits = digits_value(eight_bytes(p), before) * detail::kPower[after] +
+               digits_value(eight_bytes(p + before + 1), after);
     }
+  } else {
+    if (before == 0) [[unlikely]]
+      return 0;
+    digits = digits_value(eight_bytes(p), before);
   }
-  const unsigned count = before + after;
-  // `count - 1`: no digit at all is as much for the other function as too many.
-  if (count - 1 >= 18 || digits > (std::uint64_t{1} << 53) || (*p | 0x20) == 'e') [[unlikely]] {
-    return detail::parse_any_number(begin, end, value);
-  }
-  const double magnitude =
+  if ((p[length] | 0x20) == 'e') [[unlikely]]
+    return 0;
+  // Sixteen bytes hold 15 digits and their end at most, which is below 2^53.
+  const double exact =
       static_cast<double>(static_cast<std::int64_t>(digits)) / detail::kPowerDouble[after];
   if constexpr (std::is_same_v<T, float>) {
     constexpr std::uint64_t kBelowFloat = (std::uint64_t{1} << 29) - 1;
     constexpr std::uint64_t kHalf = std::uint64_t{1} << 28;
-    if ((std::bit_cast<std::uint64_t>(magnitude) & kBelowFloat) == kHalf) [[unlikely]] {
-      return detail::parse_any_number(begin, end, value);
-    }
+    if ((std::bit_cast<std::uint64_t>(exact) & kBelowFloat) == kHalf) [[unlikely]]
+      return 0;
   }
-  value = static_cast<T>(negative ? -magnitude : magnitude);
-  return p;
+  value = static_cast<T>(exact);
+  return length;
+}
+
+// Reads the number at `p`; returns where it ends, or null if there is none or it is not finite as
+// a T. REQUIRES: p < end, end[-1] is '\n', and kNumberPadding bytes behind `end` are readable.
+template <class T>
+inline const char* parse_number(const char* p, const char* end, T& value) {
+  const bool negative = *p == '-';
+  const unsigned others = other_bytes(p);
+  // Any other sign is rare, and a point without a digit before it too.
+  if ((others & 1) != (negative ? 1U : 0U)) return detail::parse_any_number(p, end, value);
+  const char* const digits = p + (others & 1);
+  const unsigned length = parse_short_number(digits, others >> (others & 1), value);
+  if (length == 0) [[unlikely]]
+    return detail::parse_any_number(p, end, value);
+  value = negative ? -value : value;
+  return digits + length;
 }
 
 }  // namespace meanwhile::data

@@ -11,11 +11,13 @@
 
 #include "meanwhile/base/buffer.h"
 #include "meanwhile/data/byte_stream.h"
+#include "meanwhile/data/number.h"
 
 namespace meanwhile::data {
 
 // Bytes behind the end of a chunk that may be read (not used), so that parsers load words.
-inline constexpr std::size_t kTextPadding = 16;
+inline constexpr std::size_t kTextPadding = 32;
+static_assert(kTextPadding >= kNumberPadding);
 
 // Whole records, the last byte is '\n' unless there are none. Reused: keeps its memory.
 class TextChunk {

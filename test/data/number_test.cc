@@ -14,7 +14,7 @@ namespace {
 // Parses `text` followed by a line end; the length of what was taken, or -1.
 template <class T>
 std::ptrdiff_t take(const std::string& text, T& value) {
-  const std::string padded = text + '\n' + std::string(16, '\0');
+  const std::string padded = text + '\n' + std::string(kNumberPadding, '\0');
   const char* const begin = padded.data();
   const char* const after = parse_number(begin, begin + text.size() + 1, value);
   return after == nullptr ? -1 : after - begin;
@@ -30,18 +30,41 @@ void expect_as_strtod(const std::string& text) {
   EXPECT_EQ(std::signbit(value), std::signbit(expected)) << text;
 }
 
-TEST(Number, LeadingDigitsAreFoundBeforeAnyOtherByte) {
-  for (unsigned count = 0; count <= 8; ++count) {
-    for (int other = 0; other < 256; ++other) {
-      if (other >= '0' && other <= '9') continue;
-      std::string text = "98765432";
-      for (std::size_t i = count; i < 8; ++i) text[i] = static_cast<char>(other);
-      const Digits digits = leading_digits(text.data());
-      ASSERT_EQ(digits.count, count) << other;
-      ASSERT_EQ(
-          digits.value,
-          count == 0 ? 0 : std::stoul(std::string("98765432"), nullptr) / detail::kPower[8 - count])
-          << other;
+TEST(Number, EveryByteThatIsNoDigitIsSeen) {
+  for (int byte = 0; byte < 256; ++byte) {
+    for (std::size_t place = 0; place < 16; ++place) {
+      std::string text = "9876543210123456";
+      text[place] = static_cast<char>(byte);
+      const bool digit = byte >= '0' && byte <= '9';
+      ASSERT_EQ(other_bytes(text.data()), digit ? 0U : 1U << place) << byte;
+    }
+  }
+}
+
+TEST(Number, DigitsHaveTheirValueWhateverFollows) {
+  for (unsigned count = 1; count <= 8; ++count) {
+    for (const char other : {'\0', ' ', '9', '\xff'}) {
+      const std::string text = std::string("98765432").substr(0, count) + std::string(8, other);
+      EXPECT_EQ(digits_value(eight_bytes(text.data()), count), std::stoul(text.substr(0, count)));
+    }
+  }
+}
+
+// Every number of digits before and behind the point, with and without a sign, so that numbers end
+// before, at and behind the sixteenth byte.
+TEST(Number, AnyNumberOfDigitsIsRead) {
+  const std::string digits = "123456789012345678901234567890";
+  for (std::size_t before = 0; before <= 20; ++before) {
+    for (std::size_t after = 0; after <= 20; ++after) {
+      if (before + after == 0) continue;
+      const std::string text = digits.substr(0, before) + "." + digits.substr(before, after);
+      for (const char* sign : {"", "-", "+"}) {
+        for (const char* exponent : {"", "e1", "E-07"}) {
+          expect_as_strtod<float>(sign + text + exponent);
+          expect_as_strtod<double>(sign + text + exponent);
+          if (after == 0) expect_as_strtod<double>(sign + digits.substr(0, before) + exponent);
+        }
+      }
     }
   }
 }

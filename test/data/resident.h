@@ -7,6 +7,19 @@
 
 namespace meanwhile::data {
 
+// Whether the numbers below mean anything: the shadow memory of ThreadSanitizer counts as well.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kMemoryIsOurs = false;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool kMemoryIsOurs = false;
+#else
+inline constexpr bool kMemoryIsOurs = true;
+#endif
+#else
+inline constexpr bool kMemoryIsOurs = true;
+#endif
+
 // A line of /proc/self/status, in bytes: "VmRSS", "VmHWM".
 inline std::int64_t status_bytes(const std::string& key) {
   std::ifstream status("/proc/self/status");
