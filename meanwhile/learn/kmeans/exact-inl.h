@@ -26,6 +26,22 @@ HWY_INLINE Vec64 load64(Tag64 d, const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, Tag64>(), from));
 }
 
+// The first n of the values, then zeros; never reads past them.
+template <class T>
+HWY_INLINE Vec64 load64_first(Tag64 d, const T* from, std::int64_t n) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  T padded[kStep] = {};
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(n, kStep); ++i) padded[i] = from[i];
+  return load64(d, padded);
+#else
+  const hn::Rebind<T, Tag64> dt;
+  const auto count = static_cast<std::size_t>(std::clamp<std::int64_t>(n, 0, kStep));
+  const auto values = hn::MaskedLoad(hn::FirstN(dt, count), dt, from);
+  if constexpr (std::is_same_v<T, double>) return values;
+  if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(d, values);
+#endif
+}
+
 // The sum of term(x_j, j), called for kStep columns from j on. Past the end x is zero, and so must
 // be the term.
 template <class T, class Term>
@@ -41,10 +57,9 @@ HWY_INLINE double canonical_sum(const T* HWY_RESTRICT x, std::int64_t D, Term te
     }
   }
   if (j < D) {
-    T rest[kLanes] = {};
-    for (std::int64_t i = 0; i < D - j; ++i) rest[i] = x[j + i];
     for (int i = 0; i < kSums; ++i) {
-      sums[i] = hn::Add(sums[i], term(load64(d, rest + i * kStep), j + i * kStep));
+      const std::int64_t at = j + i * kStep;
+      sums[i] = hn::Add(sums[i], term(load64_first(d, x + at, D - at), at));
     }
   }
   for (int half = kSums / 2; half > 0; half /= 2) {

@@ -53,7 +53,16 @@ HWY_INLINE void for_columns(const T* HWY_RESTRICT x, const float* HWY_RESTRICT s
   const Tag32 d;
   std::int64_t j = 0;
   for (; j + kWidth <= D; j += kWidth) use(j, about(d, x + j, shift + j));
-  if (j < D) {
+  if (j == D) return;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  constexpr bool kMasked = false;
+#else
+  constexpr bool kMasked = std::is_same_v<T, float>;
+#endif
+  if constexpr (kMasked) {
+    const auto first = hn::FirstN(d, static_cast<std::size_t>(D - j));
+    use(j, hn::Sub(hn::MaskedLoad(first, d, x + j), hn::MaskedLoad(first, d, shift + j)));
+  } else {
     T rest[kWidth] = {};
     float rest_shift[kWidth] = {};
     for (std::int64_t i = 0; i < D - j; ++i) {
