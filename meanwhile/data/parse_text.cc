@@ -166,11 +166,11 @@ class Driver {
     try {
       rows = placing_->parser->end(file_rows_, file_stored_);
       if (rows == 0) throw Error(ErrorKind::kInput, "has no rows");
-      if (rows > file_rows_) check_sparseness(rows, file_stored_);
     } catch (Error& error) {
       error.in(placing_->name);
       throw;
     }
+    if (rows > file_rows_) check_sparseness(rows, file_stored_);
     add_empty_rows(job.rows, rows - file_rows_);
     return {};
   }
@@ -204,12 +204,12 @@ class Driver {
   }
 
   // A damaged number must not fill the memory with empty rows.
-  static void check_sparseness(std::int64_t rows, std::int64_t stored) {
+  void check_sparseness(std::int64_t rows, std::int64_t stored) const {
     if (rows - (1 << 20) > 1024 * stored) {
       throw Error(ErrorKind::kInput,
-                  "found {} documents with only {} entries, expected at least one for every 1024; "
-                  "is the file damaged?",
-                  rows, stored);
+                  "{}: found {} documents with only {} entries, expected at least one for every "
+                  "1024; is the file damaged?",
+                  placing_->name, rows, stored);
     }
   }
 

@@ -91,9 +91,11 @@ TEST(Docword, RefusesWordsTwiceAndDocumentsOutOfOrder) {
 }
 
 TEST(Docword, ADamagedNumberDoesNotFillTheMemoryWithEmptyRows) {
-  EXPECT_NE(error("900000000000\n4\n1\n900000000000 1 1\n").find("is the file damaged?"),
-            std::string::npos);
-  EXPECT_NE(error("900000000000\n4\n1\n1 1 1\n").find("is the file damaged?"), std::string::npos);
+  const std::string expected =
+      "file0: found 900000000000 documents with only 1 entries, expected at least one for every "
+      "1024; is the file damaged?";
+  EXPECT_EQ(error("900000000000\n4\n1\n900000000000 1 1\n"), expected);
+  EXPECT_EQ(error("900000000000\n4\n1\n1 1 1\n"), expected);
 }
 
 }  // namespace

@@ -7,17 +7,17 @@
 
 namespace meanwhile::data {
 
-// Whether the numbers below mean anything: the shadow memory of ThreadSanitizer counts as well.
+// What a byte of ours costs at most: ThreadSanitizer keeps shadows of it, which count as well.
 #if defined(__SANITIZE_THREAD__)
-inline constexpr bool kMemoryIsOurs = false;
+inline constexpr int kMemoryFactor = 8;
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-inline constexpr bool kMemoryIsOurs = false;
+inline constexpr int kMemoryFactor = 8;
 #else
-inline constexpr bool kMemoryIsOurs = true;
+inline constexpr int kMemoryFactor = 1;
 #endif
 #else
-inline constexpr bool kMemoryIsOurs = true;
+inline constexpr int kMemoryFactor = 1;
 #endif
 
 // A line of /proc/self/status, in bytes: "VmRSS", "VmHWM".
