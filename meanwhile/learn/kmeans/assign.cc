@@ -127,9 +127,9 @@ AssignCount assign_sparse(const data::Sparse<T>& x, const Prepared& centers, con
 
 }  // namespace
 
-Spread measure_spread(const data::Matrix& x) {
+Spread measure_spread(const data::Matrix& x, bool release) {
   return std::visit(
-      [](const auto& m) {
+      [&](const auto& m) {
         using M = std::decay_t<decltype(m)>;
         Spread spread;
         if constexpr (!data::kIsSparse<M>) {
@@ -137,9 +137,14 @@ Spread measure_spread(const data::Matrix& x) {
           const std::int64_t sampled = std::min<std::int64_t>(m.rows, 1024);
           std::vector<double> mean(D, 0.0);
           const auto sample = [&](std::int64_t i) { return m.row(i * (m.rows / sampled)); };
+          const auto leave = [&](std::int64_t i) {
+            const std::int64_t row = i * (m.rows / sampled);
+            if (release) release_rows(x, {row, row + 1});
+          };
           for (std::int64_t i = 0; i < sampled; ++i) {
             const auto row = sample(i);
             for (std::size_t j = 0; j < D; ++j) mean[j] += static_cast<double>(row[j]);
+            leave(i);
           }
           spread.shift.resize(D);
           for (std::size_t j = 0; j < D; ++j) {
@@ -153,6 +158,7 @@ Spread measure_spread(const data::Matrix& x) {
               largest = std::max(largest, std::abs(off));
               sum2 += off * off;
             }
+            leave(i);
           }
           // Rare outliers are clipped, which costs them exact comparisons; all others gain
           // precision.
@@ -285,17 +291,33 @@ void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<do
   add_rows(x, metric, {&i, 1}, &label, nullptr, scratch, out.data());
 }
 
+namespace {
+
+// Lets go of entries [begin, end) of an array of `size`, and of all else in their 2 MiB of
+// addresses. Touching a page of a file maps others around it, as far as the system likes within a
+// huge page; those belong to rows of other shards, which may have let go of them already.
+template <class T>
+void release_around(const T* array, std::int64_t size, std::int64_t begin, std::int64_t end) {
+  constexpr std::uintptr_t kAround = std::uintptr_t{2} << 20;
+  const auto address = [](const T* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const std::uintptr_t first = std::max(address(array), address(array + begin) / kAround * kAround);
+  const std::uintptr_t last =
+      std::min(address(array + size), (address(array + end) + kAround - 1) / kAround * kAround);
+  base::release_mapped({reinterpret_cast<const std::byte*>(first), last - first});
+}
+
+}  // namespace
+
 void release_rows(const data::Matrix& x, data::RowRange range) {
   std::visit(
       [&](const auto& m) {
         if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
-          const auto first = static_cast<std::size_t>(m.row_start[range.begin]);
-          const auto count = static_cast<std::size_t>(m.row_start[range.end]) - first;
-          base::release_mapped(std::as_bytes(std::span(m.columns + first, count)));
-          base::release_mapped(std::as_bytes(std::span(m.values + first, count)));
+          const std::int64_t size = m.row_start[m.rows];
+          const std::int64_t begin = m.row_start[range.begin], end = m.row_start[range.end];
+          release_around(m.columns, size, begin, end);
+          release_around(m.values, size, begin, end);
         } else {
-          const auto count = static_cast<std::size_t>((range.end - range.begin) * m.cols);
-          base::release_mapped(std::as_bytes(std::span(m.values + range.begin * m.cols, count)));
+          release_around(m.values, m.rows * m.cols, range.begin * m.cols, range.end * m.cols);
         }
       },
       x);

@@ -23,7 +23,8 @@ struct Prepared {
 };
 
 // A sample of the rows, to set the scale of the 8-bit screen; a function of the data alone.
-Spread measure_spread(const data::Matrix& x);
+// `release`: rows are mapped, and let go after use.
+Spread measure_spread(const data::Matrix& x, bool release = false);
 
 Prepared prepare(const data::Matrix& x, Metric metric, std::span<const double> centers,
                  std::int64_t K, const Spread& spread, Screen wanted);

@@ -82,7 +82,7 @@ void KMeans::attach(const Attachment& attachment) {
   }
   job_ = attachment;
   model_.cols = cols;
-  spread_ = measure_spread(data.x);
+  spread_ = measure_spread(data.x, attachment.release);
   screen_ = fastest_screen();
   caches_.assign(attachment.shards.size(), {});
   start_trial();

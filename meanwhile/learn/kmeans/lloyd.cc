@@ -155,8 +155,15 @@ void work_on_shard(const Round& round, const Attachment& job, const data::Shard&
   };
 
   if (round.batch > 0) {
-    if (shard.rows > 0) ids = draw(round, job, shard);
-    if (!ids.empty()) take(0);
+    // In pieces, so that rows of mapped data can be let go between.
+    const std::vector<std::int64_t> drawn =
+        shard.rows > 0 ? draw(round, job, shard) : std::vector<std::int64_t>();
+    for (auto begin = drawn.begin(); begin != drawn.end(); begin += std::ssize(ids)) {
+      ids.assign(begin, begin + std::min<std::ptrdiff_t>(data::kBlockRows, drawn.end() - begin));
+      take(0);
+      if (!job.release) continue;
+      for (const std::int64_t row : ids) release_rows(job.data->x, {row, row + 1});
+    }
   } else {
     std::int64_t at = 0;
     for (const data::RowRange& block : shard.blocks) {

@@ -39,7 +39,7 @@ Assignment assign(const Model& model, const data::Dataset& data, int threads) {
   check_columns(model, data);
   const auto rows = static_cast<std::size_t>(data::rows(data.x));
   const Prepared centers = prepare(data.x, model.metric, model.centers, model.n_clusters,
-                                   measure_spread(data.x), fastest_screen());
+                                   measure_spread(data.x, data.mapped), fastest_screen());
   Assignment result;
   result.labels.assign(rows, -1);
   std::vector<double> distances(rows);
@@ -65,11 +65,12 @@ void transform(const Model& model, const data::Dataset& data, std::int64_t begin
                int threads, std::span<double> distances) {
   check_columns(model, data);
   const Prepared centers = prepare(data.x, model.metric, model.centers, model.n_clusters,
-                                   measure_spread(data.x), Screen::kFloat32);
+                                   measure_spread(data.x, data.mapped), Screen::kFloat32);
   std::vector<AssignScratch> scratch(static_cast<std::size_t>(threads));
   for_blocks(begin, end, threads, [&](const std::vector<std::int64_t>& ids, int thread) {
     double* const first = distances.data() + (ids[0] - begin) * model.n_clusters;
     all_distances(data.x, centers, ids, scratch[static_cast<std::size_t>(thread)], first);
+    if (data.mapped) release_rows(data.x, {ids.front(), ids.back() + 1});
     if (model.metric == Metric::kCosine) return;
     const std::int64_t count = static_cast<std::int64_t>(ids.size()) * model.n_clusters;
     for (std::int64_t i = 0; i < count; ++i) first[i] = std::sqrt(first[i]);
