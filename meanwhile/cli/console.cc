@@ -23,6 +23,8 @@ namespace {
 Console::Console() : terminal_(isatty(STDERR_FILENO) == 1) {
   // A closed pipe is an error of write() then, and a long training does not die of it.
   std::signal(SIGPIPE, SIG_IGN);
+  // So is a file that outgrows its limit (ulimit -f).
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int Console::width() const {

@@ -83,6 +83,10 @@ RunDirectory RunDirectory::create(const fs::path& path) {
                 "{}: exists and is not a run directory; name one that does not exist yet",
                 run.path_.string());
   }
+  run.above_ = fs::absolute(run.path_).parent_path();
+  while (!fs::exists(run.above_, error) && run.above_.has_relative_path()) {
+    run.above_ = run.above_.parent_path();
+  }
   fs::create_directories(run.path_, error);
   check(error, run.path_);
   run.write_run({{"version", kVersion}});
@@ -106,8 +110,15 @@ void RunDirectory::discard() {
   std::error_code error;
   fs::remove_all(path_, error);
   check(error, path_);
-  if (!aside_.empty()) fs::rename(aside_, path_, error);
-  check(error, aside_);
+  if (!aside_.empty()) {
+    fs::rename(aside_, path_, error);
+    check(error, aside_);
+  }
+  // Folders that others put something in meanwhile are not empty, and stay.
+  for (fs::path made = fs::absolute(path_).parent_path(); made != above_;
+       made = made.parent_path()) {
+    if (!fs::remove(made, error)) break;
+  }
 }
 
 fs::path RunDirectory::newest_state() const {

@@ -46,13 +46,15 @@ class RunDirectory {
   void write_model(std::int64_t rounds, const learn::State& state);
   void write_trace(const base::Trace& trace);
 
-  // Undoes create(): removes the directory, and puts back the one that was kept aside.
+  // Undoes create(): removes the directory and those above that were made for it, and puts back the
+  // one that was kept aside.
   void discard();
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
   std::filesystem::path aside_;
+  std::filesystem::path above_;  // the lowest folder above path_ that create() found there
 };
 
 // Writes `state`, reached after `rounds` rounds, as one safetensors file of kind "model".

@@ -116,8 +116,8 @@ class Loop {
 };
 
 TrainResult Loop::train() {
-  learner_.attach({&data_, shards_, options_.seed,
-                   data_.mapped && data::byte_size(data_) > options_.memory_limit_bytes});
+  const bool release = data_.mapped && data::byte_size(data_) > options_.memory_limit_bytes;
+  learner_.attach({&data_, shards_, options_.seed, release});
   const double begin_s = now_s();
   start_s_ = checkpoint_s_ = begin_s;
   if (run_ != nullptr) {

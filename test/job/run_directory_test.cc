@@ -52,8 +52,10 @@ TEST(RunDirectory, PutsTheOlderRunBackWhenDiscarded) {
   RunDirectory::create(path.string() + "/").discard();
   EXPECT_EQ(RunDirectory::open(path).run()["i"], 1);
   EXPECT_FALSE(fs::exists(path.string() + ".1"));
-  RunDirectory::create(path.string() + "-new").discard();
-  EXPECT_FALSE(fs::exists(path.string() + "-new"));
+  const fs::path deep = fresh_path("a") / "b/c";
+  RunDirectory::create(deep).discard();
+  EXPECT_FALSE(fs::exists(deep.parent_path().parent_path()));
+  EXPECT_TRUE(fs::exists(deep.parent_path().parent_path().parent_path()));
 }
 
 TEST(RunDirectory, RefusesToTakeOverWhatIsNotARun) {
