@@ -54,10 +54,18 @@ class Parser : public TextParser<T> {
         const unsigned digits = lowest(others);
         if (digits - 1 < 8 && p[digits] == ':') [[likely]] {
           const auto index = static_cast<std::int32_t>(digits_value(eight_bytes(p), digits));
-          const char* const value = p + digits + 1;
-          const unsigned length =
-              parse_short_number(value, without_lowest(others) >> (digits + 1), values[stored]);
+          const char* value = p + digits + 1;
+          unsigned value_others = others >> (digits + 1);
+          // A branch: were it arithmetic, the many values without a sign would wait for it.
+          const bool negative = *value == '-';
+          if (negative) [[unlikely]] {
+            ++value;
+            value_others >>= 1;
+          }
+          const unsigned length = parse_short_number(value, value_others, values[stored]);
           if (index > previous && length > 0 && ends_value(value[length])) [[likely]] {
+            if (negative) [[unlikely]]
+              values[stored] = -values[stored];
             columns[stored++] = index - 1;
             previous = index;
             p = value + length;
@@ -90,7 +98,7 @@ class Parser : public TextParser<T> {
     return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
   }
 
-  // A pair that is long, or has a sign or an exponent, or is wrong. Returns its end; `previous`
+  // A pair that is long or has an exponent, or is wrong. Returns its end; `previous`
   // becomes its index.
   [[gnu::noinline]] static const char* hard_pair(std::string_view text, const char* p,
                                                  std::int32_t& previous, T& value) {

@@ -135,16 +135,16 @@ inline unsigned parse_short_number(const char* p, unsigned others, T& value) {
 // a T. REQUIRES: p < end, end[-1] is '\n', and kNumberPadding bytes behind `end` are readable.
 template <class T>
 inline const char* parse_number(const char* p, const char* end, T& value) {
-  const bool negative = *p == '-';
   const unsigned others = other_bytes(p);
-  // Any other sign is rare, and a point without a digit before it too.
-  if ((others & 1) != (negative ? 1U : 0U)) return detail::parse_any_number(p, end, value);
-  const char* const digits = p + (others & 1);
-  const unsigned length = parse_short_number(digits, others >> (others & 1), value);
+  // By arithmetic, since signs are hard to guess. A '+' is rare, and so is a point that comes
+  // first.
+  const unsigned sign = others & 1;
+  if (sign != (*p == '-' ? 1U : 0U)) return detail::parse_any_number(p, end, value);
+  const unsigned length = parse_short_number(p + sign, others >> sign, value);
   if (length == 0) [[unlikely]]
     return detail::parse_any_number(p, end, value);
-  value = negative ? -value : value;
-  return digits + length;
+  value = sign != 0 ? -value : value;
+  return p + sign + length;
 }
 
 }  // namespace meanwhile::data

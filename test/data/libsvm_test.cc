@@ -58,6 +58,35 @@ TEST(Libsvm, TakesTheLargestIndexThatFits) {
             "file0: line 1, column 3: found '999999999");
 }
 
+// Pairs that end before, at and behind the sixteenth byte, in every shape of number.
+TEST(Libsvm, PairsOfAnyLengthAreRead) {
+  const std::string digits = "1234567890123456789";
+  std::string text;
+  std::vector<std::int32_t> columns;
+  std::vector<float> values;
+  for (std::size_t index = 1; index <= 9; ++index) {
+    for (std::size_t before = 0; before <= 10; ++before) {
+      for (std::size_t after = 0; after <= 10; ++after) {
+        if (before + after == 0) continue;
+        for (const std::string sign : {"", "-", "+"}) {
+          for (const std::string exponent : {"", "e2"}) {
+            const std::string number = sign + digits.substr(0, before) + (after > 0 ? "." : "") +
+                                       digits.substr(before, after) + exponent;
+            text += "1 " + digits.substr(0, index) + ":" + number + "\n";
+            columns.push_back(std::stoi(digits.substr(0, index)) - 1);
+            values.push_back(std::stof(number));
+          }
+        }
+      }
+    }
+  }
+  const TemporaryFolder folder;
+  write_text(folder / "a", text);
+  const auto rows = rows_of<float>(parse_files({folder / "a"}, Format::kLibsvm, {}, {4096, 2}));
+  EXPECT_EQ(rows.columns, columns);
+  EXPECT_EQ(rows.values, values);
+}
+
 TEST(Libsvm, RefusesIndicesThatAreNotFromOneUpwards) {
   EXPECT_EQ(error("1 1:1\n1 0:1\n"),
             "file0: line 2, column 3: found index 0, expected 1 or more: indices start at 1");
