@@ -101,9 +101,9 @@ def check_data_larger_than_the_memory_limit_trains_within_it(box):
     (box / "large.csv").unlink()
     flags = "train kmeans large.safetensors --n-clusters 10 --init random --max-iter 5 --quiet"
     limited_result = box.json(f"{flags} --memory-limit 32M")
-    # The limit, what the program is without data, and the pages that are in work.
+    # Far below: rows are let go as soon as they are used. What is left is the program itself.
     peak = limited_result["peak_rss_bytes"]
-    expect(peak < (32 + 16) * MIB, f"train: {peak} bytes")
+    expect(peak < 32 * MIB, f"train: {peak} bytes")
     free_result = box.json(flags)
     expect(free_result["peak_rss_bytes"] > 64 * MIB, "the limit made no difference")
     expect(free_result["model_sha256"] == limited_result["model_sha256"], "another model")

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "meanwhile/base/error.h"
 
@@ -96,7 +97,7 @@ void KMeans::start_trial() {
                                         static_cast<std::uint32_t>(progress_.trial), spread_});
     return;
   }
-  phase_ = Phase::kTrain;
+  phase_ = progress_.ended.empty() ? Phase::kTrain : Phase::kScore;
   prepare_round();
 }
 
@@ -147,7 +148,7 @@ Outcome KMeans::absorb_seeding(std::span<const double> total) {
 }
 
 void KMeans::end_training(std::string because, bool moved, double inertia, Outcome& outcome) {
-  because_ = std::move(because);
+  progress_.ended = std::move(because);
   if (moved) {
     phase_ = Phase::kScore;
     progress_.far = 0;
@@ -175,7 +176,7 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
   outcome.done = true;
   outcome.objective = best_.inertia;
   best_ = {};
-  outcome.because = because_;
+  outcome.because = std::exchange(progress_.ended, {});
 }
 
 std::int64_t KMeans::rounds_left() const {

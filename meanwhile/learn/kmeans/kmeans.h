@@ -51,6 +51,7 @@ class KMeans final : public Learner {
     double smoothed = -1;     // mini-batch: inertia a unit of weight, smoothed; < 0: none yet
     double lowest = -1;       // its lowest
     std::int64_t since_lowest = 0;
+    std::string ended;  // why training ended, while the score is still to be taken
   };
   struct Best {
     std::vector<double> centers, counts;
@@ -91,7 +92,6 @@ class KMeans final : public Learner {
   std::vector<ShardCache> caches_;
   Spread spread_;
   Screen screen_ = Screen::kFloat32;
-  std::string because_;  // why training ended, while the score is taken
 };
 
 }  // namespace meanwhile::learn::kmeans

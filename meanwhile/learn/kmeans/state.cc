@@ -55,7 +55,8 @@ State KMeans::state() const {
                     {"rounds", progress_.rounds},    {"seeded", progress_.seeded},
                     {"far", progress_.far},          {"smoothed", progress_.smoothed},
                     {"lowest", progress_.lowest},    {"since_lowest", progress_.since_lowest},
-                    {"best_inertia", best_.inertia}, {"best_rounds", best_.rounds}};
+                    {"best_inertia", best_.inertia}, {"best_rounds", best_.rounds},
+                    {"ended", progress_.ended},      {"given_centers", given_centers_}};
   return state;
 }
 
@@ -69,6 +70,11 @@ void KMeans::restore(const data::SafetensorsFile& file) {
   progress_.smoothed = field<double>(progress, "smoothed", -1);
   progress_.lowest = field<double>(progress, "lowest", -1);
   progress_.since_lowest = field<std::int64_t>(progress, "since_lowest", 0);
+  progress_.ended = field<std::string>(progress, "ended", "");
+  given_centers_ = field<bool>(progress, "given_centers", false);
+  // Where the rounds had run out, more may be allowed now.
+  const bool more = progress_.round < parameters_.max_iter;
+  if (more && progress_.ended.starts_with("max_iter")) progress_.ended.clear();
   if (progress_.trial < 0 || progress_.round < 0 || progress_.rounds < 0 || progress_.far < 0) {
     throw Error(ErrorKind::kInput, "not a k-means model: a negative counter");
   }
