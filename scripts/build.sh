@@ -7,8 +7,12 @@ preset=$1
 shift
 if [ ! -e "build/$preset/build.ninja" ]; then
   if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  # More targets than the preset has by itself: each is built only when it is asked for.
   options=()
-  if [ "$preset" = release ]; then options=(-DMEANWHILE_BENCH=ON); fi  # built only when asked for
+  case $preset in
+    release) options=(-DMEANWHILE_BENCH=ON) ;;
+    fuzz) options=(-DMEANWHILE_TESTS=ON) ;;
+  esac
   cmake --preset "$preset" "${options[@]}" >/dev/null
 fi
 targets=()

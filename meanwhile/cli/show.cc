@@ -18,7 +18,8 @@ std::string value_shown(const Json& value) {
   if (!value.is_array()) return value.dump();
   std::string text;
   for (std::size_t i = 0; i < std::min(kListed, value.size()); ++i) {
-    text += (i == 0 ? "" : " ") + value_shown(value[i]);
+    if (i > 0) text += ' ';
+    text += value_shown(value[i]);
   }
   if (value.size() > kListed) text += fmt::format(" ... ({} in all)", value.size());
   return text;
