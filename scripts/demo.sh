@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Clusters images of handwritten digits with what was built, and shows each command with its output.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+program=build/release/meanwhile
+data=demo/digits.csv.gz
+run=runs/demo
+
+show() {
+  echo
+  echo "\$ $*"
+  "$@"
+}
+
+echo "1,797 images of handwritten digits, 8 x 8 pixels each; the last column says which digit."
+show "$program" inspect "$data" --label-column -1
+show "$program" train kmeans "$data" --label-column -1 --n-clusters 10 --n-init 10 --seed 7 --out "$run"
+show "$program" evaluate "$run" "$data" --label-column -1
+show "$program" predict "$run" "$data" --label-column -1 --out "$run/labels.csv"
+
+echo
+echo "Which digits are in which cluster (rows: clusters, columns: the digits 0 to 9):"
+paste -d, "$run/labels.csv" <(zcat "$data" | awk -F, '{ print $NF }') |
+  awk -F, '{ count[$1, $2 + 0]++ }
+           END { for (c = 0; c < 10; c++) { printf "%4d |", c
+                   for (d = 0; d < 10; d++) printf "%5d", count[c, d]; print "" } }'
+
+echo
+echo "The record of the run is in $run: run.json, metrics.jsonl, trace.json (opens in Perfetto), and"
+echo "the model. Next, try"
+echo
+echo "  $program inspect $run"
+echo "  $program train kmeans $data --label-column -1 --n-clusters 20 --metric cosine"
+echo "  $program train kmeans YOUR.csv --n-clusters 8"
+echo "  $program train kmeans --help"
