@@ -40,7 +40,10 @@ void find_nearest(benchmark::State& state, const std::string& target, Screen scr
   const Kernels<float>& kernel = kernels<float>();
   kernel.find_nearest(prepare(Metric::kEuclidean, centers, K, D, spread, screen), rows, scratch,
                       nearest);
-  kernel.add_rows(D, rows, labels.data(), nullptr, sums.data());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double* sum = sums.data() + labels[i] * D;
+    for (std::int64_t j = 0; j < D; ++j) sum[j] += double{rows[i][j]};
+  }
   for (const std::int32_t label : labels) ++counts[static_cast<std::size_t>(label)];
   for (std::size_t i = 0; i < centers.size(); ++i)
     centers[i] = sums[i] / counts[i / static_cast<std::size_t>(D)];

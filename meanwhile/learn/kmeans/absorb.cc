@@ -29,6 +29,12 @@ double sum(std::span<const double> values) {
 
 }  // namespace
 
+std::string KMeans::converged() const {
+  return fmt::format(
+      "converged: no centre moved by more than tol={} of the root-mean-square distance",
+      parameters_.tol);
+}
+
 Outcome KMeans::absorb_lloyd(std::span<const double> total) {
   const UpdateView v = view();
   const std::int64_t K = parameters_.n_clusters;
@@ -59,15 +65,11 @@ Outcome KMeans::absorb_lloyd(std::span<const double> total) {
   const double mean = metric_ == Metric::kEuclidean ? inertia / weight : 2 * inertia / weight;
   const bool still = shift <= parameters_.tol * std::sqrt(mean);
   if (still && progress_.far == 0) {
-    end_training(shift == 0 ? "converged: no centre moved"
-                            : fmt::format("converged: no centre moved by more than tol={} of the "
-                                          "root-mean-square distance",
-                                          parameters_.tol),
-                 shift > 0, inertia, outcome);
+    end_training(shift == 0 ? "converged: no centre moved" : converged());
   } else if (progress_.round >= parameters_.max_iter) {
-    end_training(fmt::format("max_iter={} reached", parameters_.max_iter), true, inertia, outcome);
+    end_training(fmt::format("max_iter={} reached", parameters_.max_iter));
   }
-  if (!outcome.done && phase_ != Phase::kSeed) prepare_round();
+  prepare_round();
   return outcome;
 }
 
@@ -117,6 +119,8 @@ double KMeans::take_drift(const std::vector<double>& shifts) {
     }
   }
   constexpr double kUp = 1 + 0x1p-20, kDown = 1 - 0x1p-20;  // float32 bounds err on the safe side
+  round_.drift.own.clear();
+  for (const double moved : shifts) round_.drift.own.push_back(static_cast<float>(moved * kUp));
   round_.drift.others.assign(static_cast<std::size_t>(K), static_cast<float>(first * kUp));
   round_.drift.others[static_cast<std::size_t>(fastest)] = static_cast<float>(second * kUp);
   round_.drift.half_gap.clear();
@@ -181,17 +185,14 @@ Outcome KMeans::absorb_batch(std::span<const double> total) {
   outcome.record = record(total, shift);
   const double scale = metric_ == Metric::kEuclidean ? mean : 2 * mean;
   if (shift <= parameters_.tol * std::sqrt(scale)) {
-    end_training(fmt::format("converged: no centre moved by more than tol={} of the "
-                             "root-mean-square distance",
-                             parameters_.tol),
-                 true, 0, outcome);
+    end_training(converged());
   } else if (progress_.since_lowest >= kMaxSinceLowest) {
-    end_training(fmt::format("the smoothed inertia has not fallen for {} batches", kMaxSinceLowest),
-                 true, 0, outcome);
+    end_training(
+        fmt::format("the smoothed inertia has not fallen for {} batches", kMaxSinceLowest));
   } else if (progress_.round >= parameters_.max_iter) {
-    end_training(fmt::format("max_iter={} reached", parameters_.max_iter), true, 0, outcome);
+    end_training(fmt::format("max_iter={} reached", parameters_.max_iter));
   }
-  if (!outcome.done && phase_ != Phase::kSeed) prepare_round();
+  prepare_round();
   return outcome;
 }
 

@@ -33,72 +33,88 @@ double length(Metric metric, double value, double inverse) {
 
 constexpr double kSlack = 0x1p-18;  // more than float32 bounds and square roots are off by
 
+// Moves the bounds of the last round by what the centres moved; true when they still decide.
+bool decided(const Drift& drift, std::int32_t label, float& upper, float& lower) {
+  constexpr float kUp = 1 + 0x1p-20F;
+  const auto k = static_cast<std::size_t>(label);
+  upper = (upper + drift.own[k]) * kUp;
+  lower = lower - drift.others[k] - std::abs(lower) * 0x1p-20F;
+  return upper < (drift.half_gap.empty() ? lower : std::max(lower, drift.half_gap[k]));
+}
+
 template <class T>
 AssignCount assign_dense(const data::Dense<T>& x, const Prepared& centers, const Drift* drift,
                          const AssignRows& rows, AssignScratch& s) {
   const Kernels<T>& k = kernels<T>();
-  const std::vector<const T*> all = row_pointers(x, rows.ids);
-  const std::size_t n = all.size();
-  const bool cosine = centers.metric == Metric::kCosine;
-  s.inverse.assign(n, 1.0);
-  if (cosine) k.inverse_lengths(all, centers.D, s.inverse.data());
+  const bool cosine = centers.metric == Metric::kCosine, bounded = rows.upper != nullptr;
+  const std::size_t n = rows.ids.size();
+  const bool known = n > 0 && rows.labels[0] >= 0, prune = known && bounded && drift != nullptr;
+  s.moved.clear();
 
-  // With labels from the last round: the value of the own centre first, which decides most rows.
-  s.values.resize(n);
-  s.others.resize(n);
-  const bool guessed = n > 0 && rows.labels[0] >= 0;
-  if (guessed) k.values_of(centers.dense, all, rows.labels, s.values.data());
-  if (!guessed) std::fill_n(rows.labels, n, -1);
-
-  std::vector<const T*> open;
+  // First what the bounds decide without a look at the row.
   s.open.clear();
-  const bool prune = guessed && drift != nullptr && rows.bounds != nullptr;
   for (std::size_t i = 0; i < n; ++i) {
+    if (prune && decided(*drift, rows.labels[i], rows.upper[i], rows.lower[i]) &&
+        rows.distances == nullptr) {
+      continue;
+    }
+    s.open.push_back(static_cast<std::int64_t>(i));
+  }
+  std::vector<const T*> open;
+  s.labels.clear();
+  for (const std::int64_t i : s.open) {
+    open.push_back(x.values + rows.ids[static_cast<std::size_t>(i)] * x.cols);
+    s.labels.push_back(rows.labels[i]);
+  }
+  s.inverse.assign(open.size(), 1.0);
+  if (cosine) k.inverse_lengths(open, centers.D, s.inverse.data());
+
+  // Then what the exact distance to the own centre decides.
+  s.values.resize(open.size());
+  if (known) k.values_of(centers.dense, open, s.labels.data(), s.values.data());
+  const auto write_distance = [&](std::size_t i, double value, double inverse) {
+    if (rows.distances != nullptr) {
+      rows.distances[i] = cosine ? 1 + inverse * value : value;
+    }
+  };
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const auto at = static_cast<std::size_t>(s.open[i]);
     if (prune) {
-      const auto label = static_cast<std::size_t>(rows.labels[i]);
-      const double own = length(centers.metric, s.values[i], s.inverse[i]);
-      const double moved = double{rows.bounds[i]} - double{drift->others[label]};
+      const double own = length(centers.metric, s.values[i], s.inverse[i]) * (1 + kSlack);
+      const auto label = static_cast<std::size_t>(s.labels[i]);
       const double gap = drift->half_gap.empty() ? 0.0 : double{drift->half_gap[label]};
-      if (own * (1 + kSlack) < std::max(moved, gap)) {
-        rows.bounds[i] = static_cast<float>(moved * (1 - kSlack * (moved > 0 ? 1 : -1)));
+      rows.upper[at] = static_cast<float>(own);
+      if (own < std::max(double{rows.lower[at]}, gap)) {
+        write_distance(at, s.values[i], s.inverse[i]);
         continue;
       }
     }
-    s.open.push_back(static_cast<std::int64_t>(i));
-    open.push_back(all[i]);
+    s.open[left] = s.open[i];
+    open[left] = open[i];
+    s.labels[left] = s.labels[i];
+    s.values[left] = s.values[i];
+    s.inverse[left] = s.inverse[i];
+    ++left;
   }
+  open.resize(left);
 
+  // Then a search.
+  s.others.resize(left);
   AssignCount count;
-  count.searched = static_cast<std::int64_t>(open.size());
-  if (open.size() == n) {
-    count.compared = k.find_nearest(centers.dense, open, s.kernel,
-                                    {rows.labels, s.values.data(), s.others.data()});
-  } else {
-    s.labels.resize(open.size());
-    s.scores.resize(open.size());
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      s.labels[i] = rows.labels[s.open[i]];
-      s.scores[i] = s.values[static_cast<std::size_t>(s.open[i])];
-    }
-    count.compared = k.find_nearest(centers.dense, open, s.kernel,
-                                    {s.labels.data(), s.scores.data(), s.others.data()});
-    // Backwards, because others moves up within its own array.
-    for (std::size_t i = open.size(); i-- > 0;) {
-      const auto to = static_cast<std::size_t>(s.open[i]);
-      rows.labels[to] = s.labels[i];
-      s.values[to] = s.scores[i];
-      s.others[to] = s.others[i];
-    }
-  }
-  if (rows.bounds != nullptr) {
-    for (const std::int64_t i : s.open) {
-      const auto at = static_cast<std::size_t>(i);
-      const double bound = length(centers.metric, s.others[at], s.inverse[at]);
-      rows.bounds[i] = static_cast<float>(std::min(bound * (1 - kSlack), 1e38));
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    rows.distances[i] = cosine ? 1 + s.inverse[i] * s.values[i] : s.values[i];
+  count.searched = static_cast<std::int64_t>(left);
+  count.compared = k.find_nearest(centers.dense, open, s.kernel,
+                                  {s.labels.data(), s.values.data(), s.others.data()});
+  for (std::size_t i = 0; i < left; ++i) {
+    const auto at = static_cast<std::size_t>(s.open[i]);
+    if (known && s.labels[i] != rows.labels[at]) s.moved.push_back({s.open[i], rows.labels[at]});
+    rows.labels[at] = s.labels[i];
+    write_distance(at, s.values[i], s.inverse[i]);
+    if (!bounded) continue;
+    const double own = length(centers.metric, s.values[i], s.inverse[i]);
+    const double other = length(centers.metric, s.others[i], s.inverse[i]);
+    rows.upper[at] = static_cast<float>(std::min(own * (1 + kSlack), 1e38));
+    rows.lower[at] = static_cast<float>(std::min(other * (1 - kSlack), 1e38));
   }
   return count;
 }
@@ -107,11 +123,17 @@ template <class T>
 AssignCount assign_sparse(const data::Sparse<T>& x, const Prepared& centers, const AssignRows& rows,
                           AssignScratch& s) {
   s.scores.resize(static_cast<std::size_t>(centers.K));
+  s.moved.clear();
   for (std::size_t i = 0; i < rows.ids.size(); ++i) {
     const auto row = x.row(rows.ids[i]);
     sparse_scores<T>(centers.sparse, row, s.scores.data());
     const auto best = std::max_element(s.scores.begin(), s.scores.end());
-    rows.labels[i] = static_cast<std::int32_t>(best - s.scores.begin());
+    const auto label = static_cast<std::int32_t>(best - s.scores.begin());
+    if (rows.labels[i] >= 0 && rows.labels[i] != label) {
+      s.moved.push_back({static_cast<std::int64_t>(i), rows.labels[i]});
+    }
+    rows.labels[i] = label;
+    if (rows.distances == nullptr) continue;
     double distance;
     if (centers.metric == Metric::kCosine) {
       distance = 1 - *best * inverse_length<T>(row);
@@ -251,44 +273,29 @@ void nearer_distances(const data::Matrix& x, const Prepared& centers, Ids ids, c
   }
 }
 
-void add_rows(const data::Matrix& x, Metric metric, Ids ids, const std::int32_t* labels,
-              const double* weights, AssignScratch& s, double* sums) {
+void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<double> out) {
   std::visit(
       [&](const auto& m) {
         using M = std::decay_t<decltype(m)>;
         using T = typename M::Value;
+        double inverse = 1;
         if constexpr (data::kIsSparse<M>) {
-          for (std::size_t i = 0; i < ids.size(); ++i) {
-            const auto row = m.row(ids[i]);
-            double factor = weights == nullptr ? 1.0 : weights[i];
-            if (metric == Metric::kCosine) factor *= inverse_length<T>(row);
-            double* sum = sums + labels[i] * m.cols;
-            for (std::size_t e = 0; e < row.columns.size(); ++e) {
-              sum[row.columns[e]] += factor * static_cast<double>(row.values[e]);
-            }
+          const auto row = m.row(i);
+          std::fill(out.begin(), out.end(), 0.0);
+          for (std::size_t e = 0; e < row.columns.size(); ++e) {
+            out[static_cast<std::size_t>(row.columns[e])] = static_cast<double>(row.values[e]);
           }
+          if (metric == Metric::kCosine) inverse = inverse_length<T>(row);
         } else {
-          const std::vector<const T*> rows = row_pointers(m, ids);
-          const double* factors = weights;
-          if (metric == Metric::kCosine) {
-            s.inverse.resize(rows.size());
-            kernels<T>().inverse_lengths(rows, m.cols, s.inverse.data());
-            for (std::size_t i = 0; i < rows.size(); ++i) {
-              if (weights != nullptr) s.inverse[i] *= weights[i];
-            }
-            factors = s.inverse.data();
-          }
-          kernels<T>().add_rows(m.cols, rows, labels, factors, sums);
+          const T* row = m.values + i * m.cols;
+          std::copy_n(row, m.cols, out.begin());
+          if (metric == Metric::kCosine) kernels<T>().inverse_lengths({&row, 1}, m.cols, &inverse);
+        }
+        if (metric == Metric::kCosine) {
+          for (double& value : out) value *= inverse;
         }
       },
       x);
-}
-
-void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<double> out) {
-  std::fill(out.begin(), out.end(), 0.0);
-  AssignScratch scratch;
-  const std::int32_t label = 0;
-  add_rows(x, metric, {&i, 1}, &label, nullptr, scratch, out.data());
 }
 
 namespace {

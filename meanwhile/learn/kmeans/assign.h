@@ -32,9 +32,10 @@ Prepared prepare(const data::Matrix& x, Metric metric, std::span<const double> c
 // kInt8 where the machine has it.
 Screen fastest_screen();
 
-// How far centres can have moved since bounds were taken, for pruning after Hamerly (2010): a row
-// whose own centre is nearer than every other can be, keeps its label without a look at the others.
+// How far centres moved since bounds were taken, for pruning after Hamerly (2010): a row that is
+// nearer to its own centre than it can be to any other keeps its label without a look at it.
 struct Drift {
+  std::vector<float> own;       // by label: how far the centre moved, at most
   std::vector<float> others;    // by label: how far any other centre moved, at most
   std::vector<float> half_gap;  // by label: half the distance to the nearest other centre, at
                                 // least; empty: not computed
@@ -43,9 +44,14 @@ struct Drift {
 // Memory of one thread.
 struct AssignScratch {
   Scratch kernel;
-  std::vector<double> scores, values, others, inverse;
+  std::vector<double> scores, values, others, inverse, factors;
   std::vector<std::int32_t> labels;
   std::vector<std::int64_t> open;
+  struct Moved {
+    std::int64_t at;    // which of the rows
+    std::int32_t from;  // its label before
+  };
+  std::vector<Moved> moved;  // by the last call of assign() with labels known
 };
 
 // What happened, for the record.
@@ -60,10 +66,12 @@ using Ids = std::span<const std::int64_t>;
 // Some rows of x; every array holds one entry for each.
 struct AssignRows {
   Ids ids;
-  std::int32_t* labels;  // in: labels of the last round, or -1. out: the nearest centre
-  double* distances;     // out: to it, squared Euclidean or 1 - cosine
-  float* bounds;         // null, or in and out: no other centre is nearer than this (Euclidean, not
-                         // squared; the chord under cosine). Dense rows only
+  std::int32_t* labels;  // in: labels of the last round, or all -1. out: the nearest centre
+  double* distances;     // out, unless null: to it, squared Euclidean or 1 - cosine
+  // Null, or in and out: the row's own centre is no farther than `upper`, and no other centre is
+  // nearer than `lower` (Euclidean, not squared; the chord under cosine). Dense rows only.
+  float* upper;
+  float* lower;
 };
 
 // The result does not depend on labels and bounds handed in, as long as they are true.
@@ -77,11 +85,6 @@ void all_distances(const data::Matrix& x, const Prepared& centers, Ids ids, Assi
 // The same, but at most bounds[i]; quicker, because most centres are seen to be farther.
 void nearer_distances(const data::Matrix& x, const Prepared& centers, Ids ids, const double* bounds,
                       AssignScratch& scratch, double* all);
-
-// sums[labels[i] * D + j] += weights[i] (null: 1) * x_ij for the rows ids[i], one after the other.
-// Under cosine rows are divided by their length, and rows of zeros add nothing.
-void add_rows(const data::Matrix& x, Metric metric, Ids ids, const std::int32_t* labels,
-              const double* weights, AssignScratch& scratch, double* sums);
 
 // Row i as D doubles, of unit length under cosine.
 void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<double> out);

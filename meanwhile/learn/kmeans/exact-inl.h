@@ -96,17 +96,63 @@ HWY_INLINE double inverse_length(const T* x, std::int64_t D) {
   return norm2 > 0 ? 1 / std::sqrt(norm2) : 0.0;
 }
 
-// sum_j += factor * x_j.
+// |x - shift|^2. `shift` has D values and no padding.
 template <class T>
-HWY_INLINE void add_row(const T* HWY_RESTRICT x, double factor, std::int64_t D,
-                        double* HWY_RESTRICT sum) {
+HWY_INLINE double norm2_about(const T* x, const double* HWY_RESTRICT shift, std::int64_t D) {
   const Tag64 d;
-  const Vec64 by = hn::Set(d, factor);
+  return canonical_sum(x, D, [d, shift, D](Vec64 v, std::int64_t j) HWY_ATTR {
+    const Vec64 m = j + kStep <= D ? hn::LoadU(d, shift + j) : load64_first(d, shift + j, D - j);
+    const Vec64 difference = hn::Sub(v, m);
+    return hn::Mul(difference, difference);
+  });
+}
+
+template <class T>
+HWY_INLINE void reach_of(const T* HWY_RESTRICT x, const double* HWY_RESTRICT shift, std::int64_t D,
+                         double* HWY_RESTRICT reach) {
+  const Tag64 d;
   std::int64_t j = 0;
   for (; j + kStep <= D; j += kStep) {
-    hn::StoreU(hn::Add(hn::LoadU(d, sum + j), hn::Mul(by, load64(d, x + j))), d, sum + j);
+    const Vec64 off = hn::Abs(hn::Sub(load64(d, x + j), hn::LoadU(d, shift + j)));
+    hn::StoreU(hn::Max(off, hn::LoadU(d, reach + j)), d, reach + j);
   }
-  for (; j < D; ++j) sum[j] += factor * static_cast<double>(x[j]);
+  for (; j < D; ++j) reach[j] = std::max(reach[j], std::abs(static_cast<double>(x[j]) - shift[j]));
+}
+
+// A double v below 2^51 in size plus kMagic has v rounded to an integer in its low bits.
+constexpr double kMagic = 0x1.8p52;
+
+// The integers nearest to factor * (x - shift) * scale, taken from one row of cells (unless null)
+// and added to another. Scaling by a power of two is exact, so every instruction set rounds alike.
+template <class T>
+HWY_INLINE void move_row(const T* HWY_RESTRICT x, double factor, const double* HWY_RESTRICT shift,
+                         const double* HWY_RESTRICT scale, std::int64_t D, double* from,
+                         double* to) {
+  const Tag64 d;
+  const hn::RebindToSigned<Tag64> di;
+  const Vec64 by = hn::Set(d, factor), magic = hn::Set(d, kMagic);
+  std::int64_t j = 0;
+  for (; j + kStep <= D; j += kStep) {
+    const Vec64 off = hn::Mul(by, hn::Sub(load64(d, x + j), hn::LoadU(d, shift + j)));
+    const Vec64 marked = hn::Add(hn::Mul(off, hn::LoadU(d, scale + j)), magic);
+    const auto whole = hn::Sub(hn::BitCast(di, marked), hn::BitCast(di, magic));
+    const auto add = [&](double* cells, auto value) HWY_ATTR {
+      const auto old = hn::BitCast(di, hn::LoadU(d, cells));
+      hn::StoreU(hn::BitCast(d, hn::Add(old, value)), d, cells);
+    };
+    if (from != nullptr) add(from + j, hn::Neg(whole));
+    add(to + j, whole);
+  }
+  for (; j < D; ++j) {
+    const double off = factor * (static_cast<double>(x[j]) - shift[j]);
+    const double marked = off * scale[j] + kMagic;
+    const auto whole = std::bit_cast<std::int64_t>(marked) - std::bit_cast<std::int64_t>(kMagic);
+    const auto add = [](double& cell, std::int64_t value) {
+      cell = std::bit_cast<double>(std::bit_cast<std::int64_t>(cell) + value);
+    };
+    if (from != nullptr) add(from[j], -whole);
+    add(to[j], whole);
+  }
 }
 
 }  // namespace meanwhile::learn::kmeans::HWY_NAMESPACE

@@ -7,6 +7,7 @@
 #include "meanwhile/learn/kmeans/kernel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -163,24 +164,35 @@ void InverseLengths(Rows<T> rows, std::int64_t D, double* inverse) {
 }
 
 template <class T>
-void AddRows(std::int64_t D, Rows<T> rows, const std::int32_t* labels, const double* factors,
-             double* sums) {
+void Measure(Rows<T> rows, std::span<const double> shift, double* reach) {
+  const auto D = static_cast<std::int64_t>(shift.size());
+  for (const T* row : rows) reach_of(row, shift.data(), D, reach);
+}
+
+template <class T>
+void MoveRows(Rows<T> rows, std::span<const double> shift, std::span<const double> scale,
+              const double* factors, const std::int32_t* from, const std::int32_t* to,
+              double* cells, double* norms) {
+  const auto D = static_cast<std::int64_t>(shift.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    add_row(rows[i], factors == nullptr ? 1.0 : factors[i], D, sums + labels[i] * D);
+    const double factor = factors == nullptr ? 1.0 : factors[i];
+    move_row(rows[i], factor, shift.data(), scale.data(), D,
+             from == nullptr ? nullptr : cells + from[i] * D, cells + to[i] * D);
+    if (norms != nullptr) norms[i] = norm2_about(rows[i], shift.data(), D);
   }
 }
 
 const Kernels<float>* KernelsFloat32() {
-  static constexpr Kernels<float> kKernels = {FindNearest<float>,    ValuesOf<float>,
-                                              ValuesOfAll<float>,    ValuesBelow<float>,
-                                              InverseLengths<float>, AddRows<float>};
+  static constexpr Kernels<float> kKernels = {
+      FindNearest<float>,    ValuesOf<float>, ValuesOfAll<float>, ValuesBelow<float>,
+      InverseLengths<float>, Measure<float>,  MoveRows<float>};
   return &kKernels;
 }
 
 const Kernels<double>* KernelsFloat64() {
-  static constexpr Kernels<double> kKernels = {FindNearest<double>,    ValuesOf<double>,
-                                               ValuesOfAll<double>,    ValuesBelow<double>,
-                                               InverseLengths<double>, AddRows<double>};
+  static constexpr Kernels<double> kKernels = {
+      FindNearest<double>,    ValuesOf<double>, ValuesOfAll<double>, ValuesBelow<double>,
+      InverseLengths<double>, Measure<double>,  MoveRows<double>};
   return &kKernels;
 }
 

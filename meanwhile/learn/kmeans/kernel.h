@@ -54,9 +54,16 @@ struct Kernels {
   // inverse[i] = 1 / |rows[i]|, or 0 for a row of zeros.
   void (*inverse_lengths)(Rows<T> rows, std::int64_t D, double* inverse);
 
-  // sums[labels[i] * D + j] += factors[i] * rows[i][j], row after row; null factors: all 1.
-  void (*add_rows)(std::int64_t D, Rows<T> rows, const std::int32_t* labels, const double* factors,
-                   double* sums);
+  // reach[j] = the largest of itself and |rows[i][j] - shift[j]|, up to rounding in T.
+  void (*measure)(Rows<T> rows, std::span<const double> shift, double* reach);
+
+  // Exact sums. The integer nearest to factors[i] * (rows[i][j] - shift[j]) * scale[j] is added to
+  // cell to[i] * D + j and, if `from` is not null, taken from cell from[i] * D + j; a cell holds
+  // the bits of an int64. Null factors: all 1. norms[i] = |rows[i] - shift|^2, unless null.
+  // REQUIRES: the integers are below 2^51.
+  void (*move_rows)(Rows<T> rows, std::span<const double> shift, std::span<const double> scale,
+                    const double* factors, const std::int32_t* from, const std::int32_t* to,
+                    double* cells, double* norms);
 };
 
 // Those of base::simd_target(). T is float or double.

@@ -86,7 +86,19 @@ void KMeans::attach(const Attachment& attachment) {
   spread_ = measure_spread(data.x, attachment.release);
   screen_ = fastest_screen();
   caches_.assign(attachment.shards.size(), {});
+  allow_caches();
   start_trial();
+}
+
+// Caches are worth their memory, but the peak stays near the size of the data: labels and bounds
+// take at most a tenth of it (or 32 MB), sums a twentieth (or 16 MB).
+void KMeans::allow_caches() {
+  const auto bytes = static_cast<double>(data::byte_size(*job_.data));
+  const auto rows = static_cast<double>(data::rows(job_.data->x));
+  const double sums = 8.0 * static_cast<double>(parameters_.n_clusters * model_.cols) *
+                      static_cast<double>(job_.shards.size());
+  round_.keep_rows = !job_.release && 12 * rows <= std::max(32e6, bytes / 10);
+  round_.keep_sums = round_.keep_rows && sums <= std::max(16e6, bytes / 20);
 }
 
 void KMeans::start_trial() {
@@ -104,7 +116,9 @@ void KMeans::start_trial() {
 void KMeans::prepare_round() {
   round_.centers =
       prepare(job_.data->x, metric_, model_.centers, parameters_.n_clusters, spread_, screen_);
+  round_.values = model_.centers;
   round_.far = progress_.far;
+  round_.exact = phase_ == Phase::kScore;
   round_.batch = phase_ == Phase::kTrain ? parameters_.batch_size : 0;
   round_.seed = job_.seed;
   round_.number = static_cast<std::uint32_t>(progress_.rounds);
@@ -124,7 +138,7 @@ void KMeans::work(int shard, std::span<double> update) {
     return;
   }
   const auto s = static_cast<std::size_t>(shard);
-  work_on_shard(round_, job_, job_.shards[s], job_.release ? nullptr : &caches_[s], update);
+  work_on_shard(round_, job_, job_.shards[s], caches_[s], update);
 }
 
 Outcome KMeans::absorb(std::span<const double> total) {
@@ -147,14 +161,11 @@ Outcome KMeans::absorb_seeding(std::span<const double> total) {
   return outcome;
 }
 
-void KMeans::end_training(std::string because, bool moved, double inertia, Outcome& outcome) {
+// One more pass gives the inertia of the final centres, from distances.
+void KMeans::end_training(std::string because) {
   progress_.ended = std::move(because);
-  if (moved) {
-    phase_ = Phase::kScore;
-    progress_.far = 0;
-    return;
-  }
-  end_trial(inertia, outcome);
+  phase_ = Phase::kScore;
+  progress_.far = 0;
 }
 
 void KMeans::end_trial(double inertia, Outcome& outcome) {
@@ -166,7 +177,7 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
     next.trial = progress_.trial + 1;
     next.rounds = progress_.rounds;
     progress_ = next;
-    caches_.assign(job_.shards.size(), {});
+    for (ShardCache& cache : caches_) cache.labels.clear();
     start_trial();
     return;
   }

@@ -62,6 +62,7 @@ class KMeans final : public Learner {
   UpdateView view() const;
   void start_trial();
   void prepare_round();
+  void allow_caches();
   Outcome absorb_seeding(std::span<const double> total);
   Outcome absorb_lloyd(std::span<const double> total);
   Outcome absorb_batch(std::span<const double> total);
@@ -73,8 +74,9 @@ class KMeans final : public Learner {
                         std::vector<double>& shifts);
   double take_drift(const std::vector<double>& shifts);
   Json record(std::span<const double> total, double shift) const;
+  std::string converged() const;
   void choose_screen(std::span<const double> total);
-  void end_training(std::string because, bool moved, double inertia, Outcome& outcome);
+  void end_training(std::string because);
   void end_trial(double inertia, Outcome& outcome);
 
   Parameters parameters_;

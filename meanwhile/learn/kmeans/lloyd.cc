@@ -52,23 +52,10 @@ class FarRows {
   std::vector<Far> rows_;  // in order
 };
 
-// Adds the rows cluster after cluster: a counting sort by label, stable, then one sweep.
-void add_by_cluster(const Round& round, const Attachment& job, const data::Shard& shard,
-                    const std::vector<std::int32_t>& labels, AssignScratch& scratch, double* sums) {
-  std::vector<std::int64_t> start(static_cast<std::size_t>(round.centers.K) + 1, 0);
-  for (const std::int32_t label : labels) ++start[static_cast<std::size_t>(label) + 1];
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  std::vector<std::int64_t> ids(labels.size());
-  std::vector<std::int32_t> sorted(labels.size());
-  std::vector<double> weights(job.data->weights.empty() ? 0 : labels.size());
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const auto to = static_cast<std::size_t>(start[static_cast<std::size_t>(labels[i])]++);
-    ids[to] = row_of(shard, static_cast<std::int64_t>(i));
-    sorted[to] = labels[i];
-    if (!weights.empty()) weights[to] = job.data->weights[static_cast<std::size_t>(ids[to])];
-  }
-  add_rows(job.data->x, round.centers.metric, ids, sorted.data(),
-           weights.empty() ? nullptr : weights.data(), scratch, sums);
+std::vector<std::int64_t> ids_of(const data::RowRange& block) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(block.end - block.begin));
+  std::iota(ids.begin(), ids.end(), block.begin);
+  return ids;
 }
 
 // The rows of the shard that the batch of this round holds: drawn with replacement, each shard its
@@ -94,89 +81,191 @@ std::vector<std::int64_t> draw(const Round& round, const Attachment& job,
   return ids;
 }
 
+// One call of work_on_shard.
+class Work {
+ public:
+  Work(const Round& round, const Attachment& job, const data::Shard& shard, ShardCache& cache,
+       std::span<double> update)
+      : round_(round),
+        job_(job),
+        shard_(shard),
+        cache_(cache),
+        update_(update),
+        view_(round.centers.K, round.centers.D, static_cast<int>(job.shards.size()), round.far),
+        measures_(update.data() + view_.measures()),
+        far_(round.far),
+        exact_(static_cast<std::size_t>(round.centers.K), 0.0) {}
+
+  void run() {
+    if (round_.batch > 0) {
+      on_batch();
+    } else {
+      on_all_rows();
+    }
+    far_.write(job_, round_.centers.metric, view_, shard_.index, update_);
+  }
+
+ private:
+  // Cells are the cache's own when they are kept, else the place in the update they will fill.
+  std::span<double> cells(ClusterSums& sums) {
+    return round_.keep_sums && &sums == &cache_.sums ? std::span(sums.cells)
+                                                     : update_.first(sums_size());
+  }
+  std::size_t sums_size() const {
+    return static_cast<std::size_t>(round_.centers.K * round_.centers.D);
+  }
+
+  void on_all_rows() {
+    if (!cache_.grid) measure();
+    const bool known = round_.keep_rows && !cache_.labels.empty();
+    const bool patch = known && round_.keep_sums && !cache_.sums.weights.empty();
+    const bool by_cluster =
+        !patch && !job_.release && sums_size() * sizeof(double) > kSumsInCacheBytes;
+    ClusterSums fresh;
+    ClusterSums& sums = round_.keep_sums ? cache_.sums : fresh;
+    if (!patch) sums.restart(round_.centers.K, round_.keep_sums ? round_.centers.D : 0);
+
+    std::vector<std::int32_t> labels = std::move(cache_.labels);
+    if (!known) {
+      labels.assign(static_cast<std::size_t>(shard_.rows), -1);
+      const std::size_t bounds = round_.keep_rows ? labels.size() : 0;
+      cache_.upper.assign(bounds, 0.0F);
+      cache_.lower.assign(bounds, 0.0F);
+    }
+    std::int64_t at = 0;
+    for (const data::RowRange& block : shard_.blocks) {
+      const std::vector<std::int64_t> ids = ids_of(block);
+      const bool bounds = round_.keep_rows;
+      look(ids, labels.data() + at, bounds ? cache_.upper.data() + at : nullptr,
+           bounds ? cache_.lower.data() + at : nullptr, known);
+      if (patch) {
+        move(ids, labels.data() + at, sums);
+      } else if (!by_cluster) {
+        move_rows(*job_.data, round_.centers.metric, *cache_.grid, ids, nullptr, labels.data() + at,
+                  scratch_, sums, cells(sums));
+      }
+      at += block.end - block.begin;
+      if (job_.release) release_rows(job_.data->x, block);
+    }
+    if (by_cluster) add_by_cluster(labels, sums);
+    finish(*cache_.grid, sums);
+    if (round_.keep_rows) cache_.labels = std::move(labels);
+  }
+
+  // The rows that changed their cluster, from the old to the new.
+  void move(Ids ids, const std::int32_t* labels, ClusterSums& sums) {
+    std::vector<std::int64_t> moved;
+    std::vector<std::int32_t> from, to;
+    for (const AssignScratch::Moved& row : scratch_.moved) {
+      moved.push_back(ids[static_cast<std::size_t>(row.at)]);
+      from.push_back(row.from);
+      to.push_back(labels[row.at]);
+    }
+    move_rows(*job_.data, round_.centers.metric, *cache_.grid, moved, from.data(), to.data(),
+              scratch_, sums, cells(sums));
+  }
+
+  // A counting sort by label, then one sweep: the sums of a cluster stay in cache.
+  void add_by_cluster(const std::vector<std::int32_t>& labels, ClusterSums& sums) {
+    std::vector<std::int64_t> start(static_cast<std::size_t>(round_.centers.K) + 1, 0);
+    for (const std::int32_t label : labels) ++start[static_cast<std::size_t>(label) + 1];
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    std::vector<std::int64_t> ids(labels.size());
+    std::vector<std::int32_t> sorted(labels.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto to = static_cast<std::size_t>(start[static_cast<std::size_t>(labels[i])]++);
+      ids[to] = row_of(shard_, static_cast<std::int64_t>(i));
+      sorted[to] = labels[i];
+    }
+    move_rows(*job_.data, round_.centers.metric, *cache_.grid, ids, nullptr, sorted.data(),
+              scratch_, sums, cells(sums));
+  }
+
+  void on_batch() {
+    const std::vector<std::int64_t> drawn =
+        shard_.rows > 0 ? draw(round_, job_, shard_) : std::vector<std::int64_t>();
+    // In pieces, so that rows of mapped data can be let go between.
+    const auto pieces = [&](const auto& use) {
+      for (std::size_t i = 0; i < drawn.size(); i += data::kBlockRows) {
+        const Ids ids =
+            Ids(drawn).subspan(i, std::min<std::size_t>(data::kBlockRows, drawn.size() - i));
+        use(ids);
+        if (!job_.release) continue;
+        for (const std::int64_t row : ids) release_rows(job_.data->x, {row, row + 1});
+      }
+    };
+    GridMeasure measure(*job_.data, round_.centers.metric);
+    pieces([&](Ids ids) { measure.add(ids); });
+    if (drawn.empty()) return;
+    const Grid grid = measure.finish();
+    ClusterSums sums;
+    sums.restart(round_.centers.K, 0);
+    pieces([&](Ids ids) {
+      std::vector<std::int32_t> labels(ids.size(), -1);
+      look(ids, labels.data(), nullptr, nullptr, false);
+      move_rows(*job_.data, round_.centers.metric, grid, ids, nullptr, labels.data(), scratch_,
+                sums, cells(sums));
+    });
+    finish(grid, sums);
+  }
+
+  void measure() {
+    GridMeasure measure(*job_.data, round_.centers.metric);
+    for (const data::RowRange& block : shard_.blocks) {
+      measure.add(ids_of(block));
+      if (job_.release) release_rows(job_.data->x, block);
+    }
+    cache_.grid = measure.finish();
+  }
+
+  // Finds the labels of the rows, and takes note of what they were like.
+  void look(Ids ids, std::int32_t* labels, float* upper, float* lower, bool known) {
+    const bool distances = round_.exact || round_.far > 0;
+    distances_.resize(ids.size());
+    const Drift* drift = known && !round_.drift.own.empty() ? &round_.drift : nullptr;
+    const AssignCount count =
+        assign(job_.data->x, round_.centers, drift,
+               {ids, labels, distances ? distances_.data() : nullptr, upper, lower}, scratch_);
+    measures_[UpdateView::kMoved] += static_cast<double>(scratch_.moved.size());
+    measures_[UpdateView::kKnown] += known ? static_cast<double>(ids.size()) : 0;
+    measures_[UpdateView::kSearched] += static_cast<double>(count.searched);
+    measures_[UpdateView::kCompared] += static_cast<double>(count.compared);
+    measures_[UpdateView::kRows] += static_cast<double>(ids.size());
+    for (std::size_t i = 0; distances && i < ids.size(); ++i) {
+      const double weight =
+          job_.data->weights.empty() ? 1.0 : job_.data->weights[static_cast<std::size_t>(ids[i])];
+      exact_[static_cast<std::size_t>(labels[i])] += weight * distances_[i];
+      if (weight > 0) far_.offer(distances_[i], ids[i]);
+    }
+  }
+
+  void finish(const Grid& grid, ClusterSums& sums) {
+    const auto K = static_cast<std::size_t>(round_.centers.K);
+    const auto inertias = update_.subspan(static_cast<std::size_t>(view_.inertias()), K);
+    read_sums(round_.centers.metric, round_.values, grid, sums, cells(sums),
+              update_.first(sums_size()),
+              update_.subspan(static_cast<std::size_t>(view_.weights()), K), inertias);
+    if (round_.exact) std::copy(exact_.begin(), exact_.end(), inertias.begin());
+  }
+
+  const Round& round_;
+  const Attachment& job_;
+  const data::Shard& shard_;
+  ShardCache& cache_;
+  std::span<double> update_;
+  UpdateView view_;
+  double* measures_;
+  FarRows far_;
+  std::vector<double> exact_;  // inertia by cluster, from distances
+  std::vector<double> distances_;
+  AssignScratch scratch_;
+};
+
 }  // namespace
 
 void work_on_shard(const Round& round, const Attachment& job, const data::Shard& shard,
-                   ShardCache* cache, std::span<double> update) {
-  const std::int64_t K = round.centers.K, D = round.centers.D;
-  const Metric metric = round.centers.metric;
-  const UpdateView view(K, D, static_cast<int>(job.shards.size()), round.far);
-  double* const sums = update.data() + view.sums();
-  double* const weights = update.data() + view.weights();
-  double* const inertias = update.data() + view.inertias();
-  double* const measures = update.data() + view.measures();
-  AssignScratch scratch;
-  FarRows far(round.far);
-
-  // Labels of the last round are guesses, and make bounds worth something.
-  const bool cached = cache != nullptr && round.batch == 0;
-  const bool known = cached && !cache->labels.empty();
-  std::vector<std::int32_t> kept;  // labels of all rows, when something needs them
-  const bool by_cluster = round.batch == 0 && !job.release && K * D * 8 > kSumsInCacheBytes;
-  if (cached) kept = std::move(cache->labels);
-  if (cached || by_cluster) kept.resize(static_cast<std::size_t>(shard.rows), -1);
-  if (cached) cache->bounds.resize(static_cast<std::size_t>(shard.rows), 0.0F);
-
-  std::vector<std::int64_t> ids;
-  std::vector<std::int32_t> labels, old;
-  std::vector<double> distances, block_weights;
-  // Assigns and sums the rows `ids`, which stand at `at` in the shard.
-  const auto take = [&](std::int64_t at) {
-    const std::size_t n = ids.size();
-    labels.assign(n, -1);
-    if (known) std::copy_n(kept.begin() + at, n, labels.begin());
-    old = labels;
-    distances.resize(n);
-    float* bounds = cached ? cache->bounds.data() + at : nullptr;
-    const AssignCount count = assign(job.data->x, round.centers,
-                                     known && !round.drift.others.empty() ? &round.drift : nullptr,
-                                     {ids, labels.data(), distances.data(), bounds}, scratch);
-    const double* block = nullptr;
-    if (!job.data->weights.empty()) {
-      block_weights.resize(n);
-      for (std::size_t i = 0; i < n; ++i) {
-        block_weights[i] = job.data->weights[static_cast<std::size_t>(ids[i])];
-      }
-      block = block_weights.data();
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      const double weight = block == nullptr ? 1.0 : block[i];
-      weights[labels[i]] += weight;
-      inertias[labels[i]] += weight * distances[i];
-      measures[UpdateView::kMoved] += known && labels[i] != old[i] ? 1 : 0;
-      if (round.far > 0 && weight > 0) far.offer(distances[i], ids[i]);
-    }
-    measures[UpdateView::kKnown] += known ? static_cast<double>(n) : 0;
-    measures[UpdateView::kSearched] += static_cast<double>(count.searched);
-    measures[UpdateView::kCompared] += static_cast<double>(count.compared);
-    measures[UpdateView::kRows] += static_cast<double>(n);
-    if (!by_cluster) add_rows(job.data->x, metric, ids, labels.data(), block, scratch, sums);
-    if (!kept.empty()) std::copy_n(labels.begin(), n, kept.begin() + at);
-  };
-
-  if (round.batch > 0) {
-    // In pieces, so that rows of mapped data can be let go between.
-    const std::vector<std::int64_t> drawn =
-        shard.rows > 0 ? draw(round, job, shard) : std::vector<std::int64_t>();
-    for (auto begin = drawn.begin(); begin != drawn.end(); begin += std::ssize(ids)) {
-      ids.assign(begin, begin + std::min<std::ptrdiff_t>(data::kBlockRows, drawn.end() - begin));
-      take(0);
-      if (!job.release) continue;
-      for (const std::int64_t row : ids) release_rows(job.data->x, {row, row + 1});
-    }
-  } else {
-    std::int64_t at = 0;
-    for (const data::RowRange& block : shard.blocks) {
-      ids.resize(static_cast<std::size_t>(block.end - block.begin));
-      std::iota(ids.begin(), ids.end(), block.begin);
-      take(at);
-      at += block.end - block.begin;
-      if (job.release) release_rows(job.data->x, block);
-    }
-  }
-  if (by_cluster) add_by_cluster(round, job, shard, kept, scratch, sums);
-  far.write(job, metric, view, shard.index, update);
-  if (cached) cache->labels = std::move(kept);
+                   ShardCache& cache, std::span<double> update) {
+  if (shard.rows > 0) Work(round, job, shard, cache, update).run();
 }
 
 double move_center(std::span<double> center, const double* to) {

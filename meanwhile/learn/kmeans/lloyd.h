@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "meanwhile/learn/kmeans/assign.h"
+#include "meanwhile/learn/kmeans/sums.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::learn::kmeans {
@@ -39,24 +41,31 @@ class UpdateView {
   std::int64_t far_;
 };
 
-// What a worker may keep of a shard between rounds to save work. It can be dropped at any time.
+// What a worker may keep of a shard between rounds to save work. It can be dropped at any time and
+// what it saves comes out the same to the last bit.
 struct ShardCache {
-  std::vector<std::int32_t> labels;
-  std::vector<float> bounds;
+  std::optional<Grid> grid;
+  std::vector<std::int32_t> labels;  // of all rows of the shard, or empty
+  std::vector<float> upper, lower;   // bounds that go with them
+  ClusterSums sums;                  // of the rows by those labels
 };
 
 struct Round {
-  Prepared centers;
-  Drift drift;             // since the caches were filled
-  std::int64_t far = 0;    // rows farthest from their centres that each shard reports
-  std::int64_t batch = 0;  // rows to sample over all shards; 0: all rows
+  std::span<const double> values;  // the centres, K x D
+  Prepared centers;                // the same, made ready
+  Drift drift;                     // since the caches were filled; empty: none were
+  std::int64_t far = 0;            // rows farthest from their centres that each shard reports
+  std::int64_t batch = 0;          // rows to sample over all shards; 0: all rows
+  bool exact = false;              // inertia from every row's distance, not from sums
+  bool keep_rows = false;          // 12 bytes a row: labels and bounds
+  bool keep_sums = false;          // 8 K D bytes a shard, to be patched by the rows that moved
   std::uint64_t seed = 0;
   std::uint32_t number = 0;  // of the round, for random numbers
 };
 
-// Adds the update of `shard` for this round; a null cache: none is kept.
+// Adds the update of `shard` for this round.
 void work_on_shard(const Round& round, const Attachment& job, const data::Shard& shard,
-                   ShardCache* cache, std::span<double> update);
+                   ShardCache& cache, std::span<double> update);
 
 // Moves each centre with rows to their mean (of unit length under cosine); the others stay. Returns
 // how far each moved.

@@ -44,13 +44,14 @@ Assignment assign(const Model& model, const data::Dataset& data, int threads) {
   result.labels.assign(rows, -1);
   std::vector<double> distances(rows);
   std::vector<AssignScratch> scratch(static_cast<std::size_t>(threads));
-  for_blocks(0, static_cast<std::int64_t>(rows), threads,
-             [&](const std::vector<std::int64_t>& ids, int thread) {
-               assign(data.x, centers, nullptr,
-                      {ids, result.labels.data() + ids[0], distances.data() + ids[0], nullptr},
-                      scratch[static_cast<std::size_t>(thread)]);
-               if (data.mapped) release_rows(data.x, {ids.front(), ids.back() + 1});
-             });
+  for_blocks(
+      0, static_cast<std::int64_t>(rows), threads,
+      [&](const std::vector<std::int64_t>& ids, int thread) {
+        assign(data.x, centers, nullptr,
+               {ids, result.labels.data() + ids[0], distances.data() + ids[0], nullptr, nullptr},
+               scratch[static_cast<std::size_t>(thread)]);
+        if (data.mapped) release_rows(data.x, {ids.front(), ids.back() + 1});
+      });
   // In order of row, so that the number of threads does not show.
   result.counts.assign(static_cast<std::size_t>(model.n_clusters), 0.0);
   for (std::size_t i = 0; i < rows; ++i) {

@@ -53,7 +53,7 @@ const SeedDistances::Shard& SeedDistances::look(int shard) {
       labels.assign(ids.size(), -1);
       distances.resize(ids.size());
       assign(job_.job.data->x, batch.seeds, nullptr,
-             {ids, labels.data(), distances.data(), nullptr}, scratch);
+             {ids, labels.data(), distances.data(), nullptr, nullptr}, scratch);
       for (std::size_t i = 0; i < ids.size(); ++i, ++at) {
         if (known.nearest[at] >= 0 && !(distances[i] < known.distances[at])) continue;
         known.distances[at] = distances[i];

@@ -156,12 +156,14 @@ std::vector<double> reduce_points(const SeedJob& job, std::span<const double> po
   std::vector<double> centers = seeding->take_centers();
 
   constexpr int kLloydRounds = 5;
+  ShardCache cache;
   for (int round = 0; round < kLloydRounds; ++round) {
     const UpdateView view(K, D, 1, 0);
     Round lloyd;
     lloyd.centers = prepare(data.x, job.metric, centers, K, job.spread, fastest_screen());
     update.assign(view.size(), 0.0);
-    work_on_shard(lloyd, attachment, shards.front(), nullptr, update);
+    lloyd.values = centers;
+    work_on_shard(lloyd, attachment, shards.front(), cache, update);
     move_centers(job.metric, view, update, K, D, centers);
   }
   return centers;
