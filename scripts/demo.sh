@@ -7,6 +7,8 @@ program=build/release/meanwhile
 data=demo/digits.csv.gz
 run=runs/demo
 
+rm -rf "$run"  # of the last demo
+
 show() {
   echo
   echo "\$ $*"

@@ -39,6 +39,7 @@ void add_lines(const Json& object, std::size_t indent, std::string& text) {
       for (const Json& row : value) {
         text += std::string(indent + 2, ' ');
         for (const auto& [key, field] : row.items()) text += key + " " + value_shown(field) + "  ";
+        text.erase(text.size() - 2);
         text += '\n';
       }
     } else {

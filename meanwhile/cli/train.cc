@@ -20,6 +20,7 @@
 #include "meanwhile/cli/machine.h"
 #include "meanwhile/cli/progress.h"
 #include "meanwhile/cli/run_record.h"
+#include "meanwhile/cli/show.h"
 
 namespace meanwhile::cli {
 
@@ -88,13 +89,12 @@ class Train {
 
  private:
   void check();
-  void load(Progress& progress);
+  void load(Console& console, Progress& progress);
   std::unique_ptr<learn::Learner> make_learner(Console& console);
   bool nothing_left(const learn::Learner& learner) const;
   job::RunDirectory open_directory();
-  int report(Console& console, const job::RunDirectory& directory,
+  int report(const Context& context, const job::RunDirectory& directory,
              const job::TrainResult& result) const;
-  std::string resume_command(const fs::path& directory) const;
 
   const LearnerEntry& entry_;
   CLI::App* app_;
@@ -136,7 +136,7 @@ void Train::check() {
   if (workers_ == 0) workers_ = base::hardware_threads();
 }
 
-void Train::load(Progress& progress) {
+void Train::load(Console& console, Progress& progress) {
   progress.step("reading");
   const double begin_s = now_s();
   data_ = input_.read(workers_);
@@ -153,12 +153,23 @@ void Train::load(Progress& progress) {
   record_["data"]["paths"] = input_.files();
   record_["data"]["sha256"] = hash;
   if (!resumed_) return;
-  const Json before = resumed_->record.value("data", Json::object());
-  other_data_ = before.value("sha256", hash) != hash;
+  const Json data_before = resumed_->record.value("data", Json::object());
+  other_data_ = data_before.value("sha256", hash) != hash;
   // Unless told otherwise, what the answer depends on stays as it was.
-  if (seed_option_->count() == 0) seed_ = resumed_->record.value("seed", seed_);
-  if (shards_option_->count() == 0 && !other_data_) {
-    shards_ = resumed_->record.value("shards", shards_);
+  const auto keep = [&](const CLI::Option* option, const char* name, auto& value) {
+    const auto before = resumed_->record.value(name, value);
+    if (option->count() == 0) {
+      value = before;
+    } else if (value != before) {
+      console.say(
+          fmt::format("note: {} was {} in {}; the model will not be what that run alone "
+                      "would have given\n",
+                      name, before, resume_));
+    }
+  };
+  if (!other_data_) {
+    keep(seed_option_, "seed", seed_);
+    keep(shards_option_, "shards", shards_);
   }
   record_["seed"] = seed_;
 }
@@ -207,7 +218,7 @@ int Train::run(const Context& context) {
   if (quiet_) console.be_quiet();
   check();
   Progress progress(console);
-  load(progress);
+  load(console, progress);
   const std::unique_ptr<learn::Learner> learner = make_learner(console);
   if (nothing_left(*learner)) {
     progress.clear();
@@ -215,7 +226,7 @@ int Train::run(const Context& context) {
                             resumed_->record.value("stopped_because", "it is done")));
     Json known = resumed_->record;
     known["out"] = resume_;
-    if (json_) console.out(known.dump() + "\n");
+    if (json_) console.out(json_line(known));
     return kExitDone;
   }
 
@@ -240,6 +251,7 @@ int Train::run(const Context& context) {
   const std::atomic<bool>* stop = catch_interrupts();
   job::TrainResult result;
   try {
+    directory.write_run(fields);
     result = job::train(*learner, data_, options, &directory, stop,
                         [&](const job::RoundEvent& event) { progress.round(event); });
   } catch (...) {
@@ -254,29 +266,26 @@ int Train::run(const Context& context) {
   directory.write_run({{"ended", iso_time()},
                        {"seconds", record_["seconds"]},
                        {"peak_rss_bytes", record_["peak_rss_bytes"]}});
-  return report(console, directory, result);
+  return report(context, directory, result);
 }
 
-std::string Train::resume_command(const fs::path& directory) const {
-  return fmt::format("meanwhile train {} {} --resume {}", entry_.name, input_.as_typed(),
-                     shell_quoted(directory.string()));
-}
-
-int Train::report(Console& console, const job::RunDirectory& directory,
+int Train::report(const Context& context, const job::RunDirectory& directory,
                   const job::TrainResult& result) const {
-  const std::string path = shell_quoted(directory.path().string());
+  Console& console = context.console;
   if (!directory.aside().empty()) {
     console.say(fmt::format("note: the run that was at {} is now at {}\n",
                             directory.path().string(), directory.aside().string()));
   }
   if (json_) {
-    console.out(result_json(record_, result).dump(-1, ' ', false, Json::error_handler_t::replace));
-    console.out("\n");
+    console.out(json_line(result_json(record_, result)));
     console.flush();
   }
+  const std::string program = shell_quoted(context.command_line.front());
+  const std::string path = shell_quoted(directory.path().string());
+  const std::string resume =
+      fmt::format("{} train {} {} --resume {}", program, entry_.name, input_.as_typed(), path);
   if (result.interrupted) {
-    console.say(fmt::format("interrupted after round {}; go on with: {}\n", result.rounds,
-                            resume_command(directory.path())));
+    console.say(fmt::format("interrupted after round {}; go on with: {}\n", result.rounds, resume));
     return kExitInterrupted;
   }
   const Json& shape = record_["data"];
@@ -284,14 +293,14 @@ int Train::report(Console& console, const job::RunDirectory& directory,
       "{} of {} rows x {} columns: {} rounds, {}\n"
       "objective {:.9g}, {} of training after {} of reading, {} workers, {} shards, {}\n"
       "run directory: {}\n\n"
-      "next:\n"
-      "  meanwhile inspect {}\n"
-      "  meanwhile predict {} {} --out labels.npy\n",
+      "next:\n",
       entry_.name, shape["rows"].get<std::int64_t>(), shape["cols"].get<std::int64_t>(),
       result.rounds, result.stopped_because, result.objective, duration(result.train_s),
       duration(record_["seconds"]["load"]), result.workers, result.shards,
-      record_["simd"].get<std::string>(), path, path, path, input_.as_typed()));
-  if (!result.done) console.say("  " + resume_command(directory.path()) + "\n");
+      record_["simd"].get<std::string>(), path));
+  if (!result.done) console.say(fmt::format("  {}\n", resume));
+  console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} {2} --out labels.npy\n", program,
+                          path, input_.as_typed()));
   return kExitDone;
 }
 
