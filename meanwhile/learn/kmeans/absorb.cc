@@ -119,12 +119,14 @@ double KMeans::take_drift(const std::vector<double>& shifts) {
     }
   }
   constexpr double kUp = 1 + 0x1p-20, kDown = 1 - 0x1p-20;  // float32 bounds err on the safe side
-  round_.drift.own.clear();
-  for (const double moved : shifts) round_.drift.own.push_back(static_cast<float>(moved * kUp));
-  round_.drift.others.assign(static_cast<std::size_t>(K), static_cast<float>(first * kUp));
-  round_.drift.others[static_cast<std::size_t>(fastest)] = static_cast<float>(second * kUp);
-  round_.drift.half_gap.clear();
-  if (K > 1 && K * kRowsPerClusterForGaps <= data::rows(job_.data->x) && !job_.release) {
+  std::vector<Drift::Cluster>& clusters = round_.drift.clusters;
+  clusters.assign(static_cast<std::size_t>(K), {});
+  for (std::int64_t k = 0; k < K; ++k) {
+    Drift::Cluster& cluster = clusters[static_cast<std::size_t>(k)];
+    cluster.own = static_cast<float>(shifts[static_cast<std::size_t>(k)] * kUp);
+    cluster.others = static_cast<float>((k == fastest ? second : first) * kUp);
+  }
+  if (K > 1 && K * kRowsPerClusterForGaps <= data::rows(job_.data->x) && round_.keep_rows) {
     std::vector<double> gap(static_cast<std::size_t>(K), std::numeric_limits<double>::infinity());
     for (std::int64_t a = 0; a < K; ++a) {
       for (std::int64_t b = a + 1; b < K; ++b) {
@@ -133,8 +135,9 @@ double KMeans::take_drift(const std::vector<double>& shifts) {
         gap[static_cast<std::size_t>(b)] = std::min(gap[static_cast<std::size_t>(b)], between);
       }
     }
-    for (const double between : gap)
-      round_.drift.half_gap.push_back(static_cast<float>(between / 2 * kDown));
+    for (std::size_t k = 0; k < gap.size(); ++k) {
+      clusters[k].half_gap = static_cast<float>(std::min(gap[k] / 2 * kDown, 1e18));
+    }
   }
   return first;
 }

@@ -25,21 +25,26 @@ double inverse_length(const typename data::Sparse<T>::Row& row) {
   return norm2 > 0 ? 1 / std::sqrt(norm2) : 0.0;
 }
 
-// The length that obeys the triangle inequality: Euclidean, or the chord between unit vectors.
-double length(Metric metric, double value, double inverse) {
+constexpr float kSlack = 0x1p-18F;  // more than float32 bounds and square roots are off by
+constexpr float kTiny = 1e-18F;     // more than the root of what vanishes in float32
+
+// The length that obeys the triangle inequality: Euclidean, or the chord between unit vectors. In
+// float32: the caller makes it a bound by kSlack.
+float rough_length(Metric metric, double value, double inverse) {
   const double squared = metric == Metric::kEuclidean ? value : 2 * (1 + inverse * value);
-  return squared > 0 ? std::sqrt(squared) : 0.0;
+  return std::sqrt(static_cast<float>(std::clamp(squared, 0.0, 1e37)));
 }
 
-constexpr double kSlack = 0x1p-18;  // more than float32 bounds and square roots are off by
+float upper_bound(Metric metric, double value, double inverse) {
+  return rough_length(metric, value, inverse) * (1 + kSlack) + kTiny;
+}
 
 // Moves the bounds of the last round by what the centres moved; true when they still decide.
 bool decided(const Drift& drift, std::int32_t label, float& upper, float& lower) {
-  constexpr float kUp = 1 + 0x1p-20F;
-  const auto k = static_cast<std::size_t>(label);
-  upper = (upper + drift.own[k]) * kUp;
-  lower = lower - drift.others[k] - std::abs(lower) * 0x1p-20F;
-  return upper < (drift.half_gap.empty() ? lower : std::max(lower, drift.half_gap[k]));
+  const Drift::Cluster& d = drift.clusters[static_cast<std::size_t>(label)];
+  upper = (upper + d.own) * (1 + kSlack);
+  lower = lower - d.others - std::abs(lower) * kSlack;
+  return upper < std::max(lower, d.half_gap);
 }
 
 template <class T>
@@ -50,71 +55,64 @@ AssignCount assign_dense(const data::Dense<T>& x, const Prepared& centers, const
   const std::size_t n = rows.ids.size();
   const bool known = n > 0 && rows.labels[0] >= 0, prune = known && bounded && drift != nullptr;
   s.moved.clear();
+  s.open.resize(n);
+  s.labels.resize(n);
+  s.values.resize(n);
+  s.others.resize(n);
 
-  // First what the bounds decide without a look at the row.
-  s.open.clear();
+  // First what the bounds decide without a look at the row. No branch: which way it goes is a toss.
+  std::size_t left = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (prune && decided(*drift, rows.labels[i], rows.upper[i], rows.lower[i]) &&
-        rows.distances == nullptr) {
-      continue;
-    }
-    s.open.push_back(static_cast<std::int64_t>(i));
+    const bool done = prune && decided(*drift, rows.labels[i], rows.upper[i], rows.lower[i]);
+    s.open[left] = static_cast<std::int32_t>(i);
+    left += !done || rows.distances != nullptr ? 1 : 0;
   }
-  std::vector<const T*> open;
-  s.labels.clear();
-  for (const std::int64_t i : s.open) {
-    open.push_back(x.values + rows.ids[static_cast<std::size_t>(i)] * x.cols);
-    s.labels.push_back(rows.labels[i]);
+  std::vector<const T*> open(left);
+  for (std::size_t i = 0; i < left; ++i) {
+    open[i] = x.values + rows.ids[static_cast<std::size_t>(s.open[i])] * x.cols;
+    s.labels[i] = rows.labels[s.open[i]];
   }
-  s.inverse.assign(open.size(), 1.0);
+  s.inverse.assign(left, 1.0);
   if (cosine) k.inverse_lengths(open, centers.D, s.inverse.data());
+  const auto write_distance = [&](std::size_t i) {
+    if (rows.distances == nullptr) return;
+    rows.distances[s.open[i]] = cosine ? 1 + s.inverse[i] * s.values[i] : s.values[i];
+  };
 
   // Then what the exact distance to the own centre decides.
-  s.values.resize(open.size());
   if (known) k.values_of(centers.dense, open, s.labels.data(), s.values.data());
-  const auto write_distance = [&](std::size_t i, double value, double inverse) {
-    if (rows.distances != nullptr) {
-      rows.distances[i] = cosine ? 1 + inverse * value : value;
+  if (prune) {
+    std::size_t still = 0;
+    for (std::size_t i = 0; i < left; ++i) {
+      const std::int32_t at = s.open[i];
+      const float own = upper_bound(centers.metric, s.values[i], s.inverse[i]);
+      const float gap = drift->clusters[static_cast<std::size_t>(s.labels[i])].half_gap;
+      rows.upper[at] = own;
+      write_distance(i);
+      s.open[still] = at;
+      open[still] = open[i];
+      s.labels[still] = s.labels[i];
+      s.values[still] = s.values[i];
+      s.inverse[still] = s.inverse[i];
+      still += own < std::max(rows.lower[at], gap) ? 0 : 1;
     }
-  };
-  std::size_t left = 0;
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    const auto at = static_cast<std::size_t>(s.open[i]);
-    if (prune) {
-      const double own = length(centers.metric, s.values[i], s.inverse[i]) * (1 + kSlack);
-      const auto label = static_cast<std::size_t>(s.labels[i]);
-      const double gap = drift->half_gap.empty() ? 0.0 : double{drift->half_gap[label]};
-      rows.upper[at] = static_cast<float>(own);
-      if (own < std::max(double{rows.lower[at]}, gap)) {
-        write_distance(at, s.values[i], s.inverse[i]);
-        continue;
-      }
-    }
-    s.open[left] = s.open[i];
-    open[left] = open[i];
-    s.labels[left] = s.labels[i];
-    s.values[left] = s.values[i];
-    s.inverse[left] = s.inverse[i];
-    ++left;
+    left = still;
+    open.resize(left);
   }
-  open.resize(left);
 
   // Then a search.
-  s.others.resize(left);
   AssignCount count;
   count.searched = static_cast<std::int64_t>(left);
   count.compared = k.find_nearest(centers.dense, open, s.kernel,
                                   {s.labels.data(), s.values.data(), s.others.data()});
   for (std::size_t i = 0; i < left; ++i) {
-    const auto at = static_cast<std::size_t>(s.open[i]);
-    if (known && s.labels[i] != rows.labels[at]) s.moved.push_back({s.open[i], rows.labels[at]});
+    const std::int32_t at = s.open[i];
+    if (known && s.labels[i] != rows.labels[at]) s.moved.push_back({at, rows.labels[at]});
     rows.labels[at] = s.labels[i];
-    write_distance(at, s.values[i], s.inverse[i]);
+    write_distance(i);
     if (!bounded) continue;
-    const double own = length(centers.metric, s.values[i], s.inverse[i]);
-    const double other = length(centers.metric, s.others[i], s.inverse[i]);
-    rows.upper[at] = static_cast<float>(std::min(own * (1 + kSlack), 1e38));
-    rows.lower[at] = static_cast<float>(std::min(other * (1 - kSlack), 1e38));
+    rows.upper[at] = upper_bound(centers.metric, s.values[i], s.inverse[i]);
+    rows.lower[at] = rough_length(centers.metric, s.others[i], s.inverse[i]) * (1 - kSlack);
   }
   return count;
 }
@@ -130,7 +128,7 @@ AssignCount assign_sparse(const data::Sparse<T>& x, const Prepared& centers, con
     const auto best = std::max_element(s.scores.begin(), s.scores.end());
     const auto label = static_cast<std::int32_t>(best - s.scores.begin());
     if (rows.labels[i] >= 0 && rows.labels[i] != label) {
-      s.moved.push_back({static_cast<std::int64_t>(i), rows.labels[i]});
+      s.moved.push_back({static_cast<std::int32_t>(i), rows.labels[i]});
     }
     rows.labels[i] = label;
     if (rows.distances == nullptr) continue;

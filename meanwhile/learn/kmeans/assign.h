@@ -35,20 +35,21 @@ Screen fastest_screen();
 // How far centres moved since bounds were taken, for pruning after Hamerly (2010): a row that is
 // nearer to its own centre than it can be to any other keeps its label without a look at it.
 struct Drift {
-  std::vector<float> own;       // by label: how far the centre moved, at most
-  std::vector<float> others;    // by label: how far any other centre moved, at most
-  std::vector<float> half_gap;  // by label: half the distance to the nearest other centre, at
-                                // least; empty: not computed
+  struct Cluster {
+    float own = 0;       // how far the centre moved, at most
+    float others = 0;    // how far any other centre moved, at most
+    float half_gap = 0;  // half the distance to the nearest other centre, at least; 0: not computed
+  };
+  std::vector<Cluster> clusters;
 };
 
 // Memory of one thread.
 struct AssignScratch {
   Scratch kernel;
   std::vector<double> scores, values, others, inverse, factors;
-  std::vector<std::int32_t> labels;
-  std::vector<std::int64_t> open;
+  std::vector<std::int32_t> labels, open;
   struct Moved {
-    std::int64_t at;    // which of the rows
+    std::int32_t at;    // which of the rows
     std::int32_t from;  // its label before
   };
   std::vector<Moved> moved;  // by the last call of assign() with labels known

@@ -61,7 +61,7 @@ bool pack_int8(Centers& c, const Measured& measured, float range) {
   const double step = double{c.step_c}, unit = double{c.step_x} * step;
 
   const std::int64_t padded = round_up(c.K, kPanel), groups = round_up(c.D, 4) / 4;
-  c.panels8.assign(static_cast<std::size_t>(padded * groups * 4), 128);
+  c.panels8.assign(static_cast<std::size_t>(padded * groups * 4), 0);
   // Far below anything a real centre can reach, yet no sum with a dot product overflows.
   c.bias8.assign(static_cast<std::size_t>(padded), std::numeric_limits<std::int32_t>::min() / 2);
   c.max_error = 0;
@@ -70,16 +70,19 @@ bool pack_int8(Centers& c, const Measured& measured, float range) {
     if (c.metric == Metric::kEuclidean)
       bias = -0.5 * measured.norm2[static_cast<std::size_t>(k)] / unit;
     if (!(bias > -5e8)) return false;
-    c.bias8[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(std::lround(bias));
-    std::uint8_t* panel = c.panels8.data() + (k / kPanel * groups * kPanel + k % kPanel) * 4;
+    std::int32_t levels = 0;
+    std::int8_t* panel = c.panels8.data() + (k / kPanel * groups * kPanel + k % kPanel) * 4;
     double error2 = 0;
     for (std::int64_t j = 0; j < c.D; ++j) {
       const double value = about(c, k, j);
       const int level = std::clamp(static_cast<int>(std::lrint(value / step)), -127, 127);
       const double error = value - level * step;
       error2 += error * error;
-      panel[j / 4 * kPanel * 4 + j % 4] = static_cast<std::uint8_t>(level + 128);
+      panel[j / 4 * kPanel * 4 + j % 4] = static_cast<std::int8_t>(level);
+      levels += level;
     }
+    c.bias8[static_cast<std::size_t>(k)] =
+        static_cast<std::int32_t>(std::lround(bias)) - 128 * levels;
     c.max_error = std::max(c.max_error, std::sqrt(error2));
   }
   return true;

@@ -36,15 +36,16 @@ struct Centers {
 
   // The screen. Panels: for panel p, group of columns g, centre i of kPanel, column in group.
   Screen screen = Screen::kFloat32;
-  std::vector<float> shift;           // m, D values; zero under cosine
-  double max_norm = 0;                // of c'
-  float scale = 1;                    // kFloat32: a power of two that makes x' and c' about 1
-  std::vector<float> panels;          // kFloat32: groups of one column, of scale * c'
-  std::vector<float> bias;            // kFloat32: -|scale * c'|^2 / 2, -infinity for padding
-  std::vector<std::uint8_t> panels8;  // kInt8: groups of four columns, c' = step_c * (u - 128)
-  std::vector<std::int32_t> bias8;    // kInt8: -|c'|^2 / (2 step_x step_c)
-  float step_x = 0, step_c = 0;       // what 1 means in a quantised row, centre
-  double max_error = 0;               // kInt8: of |c' - quantised c'|
+  std::vector<float> shift;          // m, D values; zero under cosine
+  double max_norm = 0;               // of c'
+  float scale = 1;                   // kFloat32: a power of two that makes x' and c' about 1
+  std::vector<float> panels;         // kFloat32: groups of one column, of scale * c'
+  std::vector<float> bias;           // kFloat32: -|scale * c'|^2 / 2, -infinity for padding
+  std::vector<std::int8_t> panels8;  // kInt8: groups of four columns, c' in steps of step_c
+  std::vector<std::int32_t> bias8;  // kInt8: -|c'|^2 / (2 step_x step_c), less 128 times the sum of
+                                    // the centre's steps: rows are stored 128 above their value
+  float step_x = 0, step_c = 0;     // what 1 means in a quantised row, centre
+  double max_error = 0;             // kInt8: of |c' - quantised c'|
 
   const double* center(std::int64_t k) const { return exact.data() + k * stride; }
 };

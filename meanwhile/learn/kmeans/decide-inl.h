@@ -18,9 +18,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // A centre that row i scores below this has a value above `value`, for certain.
 HWY_INLINE double score_limit(Metric metric, const Seen& seen, std::int64_t i, double value) {
-  const double score = metric == Metric::kEuclidean ? seen.half_norm2[i] - value / (2 * seen.unit)
-                                                    : -value / seen.unit;
-  return score - seen.error[i] + seen.offset[i];
+  const double score = metric == Metric::kEuclidean ? seen.half_norm2[i] - value / 2 * seen.per_unit
+                                                    : -value * seen.per_unit;
+  return score - seen.error[i];
 }
 
 // The search for the nearest centres of a batch of rows. S is the type of a score: float or int32.
@@ -58,7 +58,7 @@ class Search {
 
   // After all scores: what the values of the other centres are at least.
   double others(std::int64_t i) const {
-    const double most = (rest_[i] - seen_.offset[i] + seen_.error[i]) * seen_.unit;
+    const double most = (rest_[i] + seen_.error[i]) * seen_.unit;
     const double least =
         c_.metric == Metric::kEuclidean ? 2 * (seen_.half_norm2[i] * seen_.unit - most) : -most;
     return std::min(second_[i], least);

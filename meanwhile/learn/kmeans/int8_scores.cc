@@ -16,7 +16,7 @@ constexpr int kRows = 12;
 // `panel` points at the first of Vectors * 16 centres of a panel.
 template <int Vectors>
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"))) void tile(
-    const std::uint8_t* panel, std::int64_t groups, const std::int8_t* rows, std::int64_t row_bytes,
+    const std::int8_t* panel, std::int64_t groups, const std::uint8_t* rows, std::int64_t row_bytes,
     const std::int32_t* bias, std::int32_t* scores, std::int64_t score_stride) {
   __m512i sums[kRows][Vectors];
 #pragma GCC unroll 12
@@ -37,7 +37,7 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"))) void ti
       const __m512i row = _mm512_set1_epi32(four);
 #pragma GCC unroll 2
       for (int v = 0; v < Vectors; ++v) {
-        sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], centers[v], row);
+        sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], row, centers[v]);
       }
     }
   }
@@ -52,12 +52,12 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"))) void ti
 
 }  // namespace
 
-void int8_scores(const Centers& c, const std::int8_t* rows8, std::int64_t rows, std::int64_t begin,
+void int8_scores(const Centers& c, const std::uint8_t* rows8, std::int64_t rows, std::int64_t begin,
                  std::int64_t end, std::int32_t* scores8) {
   const std::int64_t groups = round_up(c.D, 4) / 4, row_bytes = groups * 4;
   // A panel stays in the first-level cache while the rows of the batch pass by.
   for (std::int64_t k = begin; k < end; k += kPanel) {
-    const std::uint8_t* panel = c.panels8.data() + k * row_bytes;
+    const std::int8_t* panel = c.panels8.data() + k * row_bytes;
     for (std::int64_t r = 0; r < rows; r += kRows) {
       const auto run = end - k > 16 ? tile<2> : tile<1>;
       run(panel, groups, rows8 + r * row_bytes, row_bytes, c.bias8.data() + k,

@@ -14,9 +14,9 @@ inline constexpr std::int64_t kBatch =
 
 // Memory of one thread, reused from call to call.
 struct Scratch {
-  std::vector<float> rows;         // kBatch x D: x' of the batch, scaled
-  std::vector<std::int8_t> rows8;  // kBatch x 4 groups: x' of the batch in steps
-  std::vector<float> scores;       // kBatch x panels in flight
+  std::vector<float> rows;          // kBatch x D: x' of the batch, scaled
+  std::vector<std::uint8_t> rows8;  // kBatch x 4 groups: x' of the batch in steps, plus 128
+  std::vector<float> scores;        // kBatch x panels in flight
   std::vector<std::int32_t> scores8;
 };
 
@@ -71,10 +71,10 @@ template <class T>
 const Kernels<T>& kernels();
 
 // Scores of quantised rows for the panels of centres [begin, end): AVX-512 VNNI only.
-// scores8[i * (end - begin) + k - begin] = bias8[k] + sum over j of q_ij * u_kj.
+// scores8[i * (end - begin) + k - begin] = bias8[k] + sum over j of rows8[i][j] * panels8[k][j].
 // REQUIRES: base::simd_has_vnni(); begin, end are multiples of 16 (begin of kPanel); rows % 12 ==
 // 0.
-void int8_scores(const Centers& centers, const std::int8_t* rows8, std::int64_t rows,
+void int8_scores(const Centers& centers, const std::uint8_t* rows8, std::int64_t rows,
                  std::int64_t begin, std::int64_t end, std::int32_t* scores8);
 
 }  // namespace meanwhile::learn::kmeans

@@ -97,7 +97,11 @@ void KMeans::allow_caches() {
   const auto rows = static_cast<double>(data::rows(job_.data->x));
   const double sums = 8.0 * static_cast<double>(parameters_.n_clusters * model_.cols) *
                       static_cast<double>(job_.shards.size());
-  round_.keep_rows = !job_.release && 12 * rows <= std::max(32e6, bytes / 10);
+  // Bounds are squared and rooted in float32, which wants numbers of ordinary size.
+  const bool ordinary = spread_.range > 1e-15F && spread_.range < 1e15F;
+  const bool sparse = spread_.shift.empty();
+  round_.keep_rows =
+      !job_.release && (ordinary || sparse) && 12 * rows <= std::max(32e6, bytes / 10);
   round_.keep_sums = round_.keep_rows && sums <= std::max(16e6, bytes / 20);
 }
 

@@ -222,7 +222,7 @@ class Work {
   void look(Ids ids, std::int32_t* labels, float* upper, float* lower, bool known) {
     const bool distances = round_.exact || round_.far > 0;
     distances_.resize(ids.size());
-    const Drift* drift = known && !round_.drift.own.empty() ? &round_.drift : nullptr;
+    const Drift* drift = known && !round_.drift.clusters.empty() ? &round_.drift : nullptr;
     const AssignCount count =
         assign(job_.data->x, round_.centers, drift,
                {ids, labels, distances ? distances_.data() : nullptr, upper, lower}, scratch_);

@@ -26,14 +26,11 @@ constexpr std::int64_t kWidth = HWY_LANES(float);
 struct Seen {
   HWY_ALIGN float norm2[kBatch];    // |x'|^2, scaled
   HWY_ALIGN float missed2[kBatch];  // 8 bits only: |x' - quantised x'|^2
-  HWY_ALIGN float levels[kBatch];   // 8 bits only: the sum of the quantised x'
 
   // In units of the score:
   HWY_ALIGN double half_norm2[kBatch];  // |x'|^2 / 2
   HWY_ALIGN double error[kBatch];       // E
-  HWY_ALIGN double offset[kBatch];  // what all scores of a row have too much: centres are stored as
-                                    // unsigned bytes, 128 above their value
-  double unit;                      // one score in x'.c'
+  double unit, per_unit;                // one score in x'.c', and the inverse
 };
 
 // x - shift in float32, with a relative error of at most 2^-24 (float64 rows subtract in float64).
@@ -88,27 +85,25 @@ HWY_INLINE void see_float32(const Centers& c, const T* x, float* HWY_RESTRICT ou
   seen.norm2[i] = hn::GetLane(hn::SumOfLanes(d, norm2));
 }
 
-// Writes x' in steps of c.step_x, rounded and clipped to +-127, padded with zeros to kWidth.
+// Writes x' in steps of c.step_x, rounded and clipped to +-127, plus 128; past the end x' is 0.
 template <class T>
-HWY_INLINE void see_int8(const Centers& c, const T* x, std::int8_t* HWY_RESTRICT out, int i,
+HWY_INLINE void see_int8(const Centers& c, const T* x, std::uint8_t* HWY_RESTRICT out, int i,
                          Seen& seen) {
   const Tag32 d;
-  const hn::Rebind<std::int8_t, Tag32> d8;
+  const hn::Rebind<std::uint8_t, Tag32> d8;
   const Vec32 step = hn::Set(d, c.step_x), inverse = hn::Set(d, 1 / c.step_x);
-  const Vec32 top = hn::Set(d, 127.0F), bottom = hn::Set(d, -127.0F);
-  Vec32 norm2 = hn::Zero(d), missed2 = hn::Zero(d), levels = hn::Zero(d);
+  const Vec32 top = hn::Set(d, 127.0F), bottom = hn::Set(d, -127.0F), above = hn::Set(d, 128.0F);
+  Vec32 norm2 = hn::Zero(d), missed2 = hn::Zero(d);
   for_columns(x, c.shift.data(), c.D, [&](std::int64_t j, Vec32 v) HWY_ATTR {
     const Vec32 level = hn::Round(hn::Min(hn::Max(hn::Mul(v, inverse), bottom), top));
     const Vec32 missed = hn::NegMulAdd(level, step, v);
     norm2 = hn::MulAdd(v, v, norm2);
     missed2 = hn::MulAdd(missed, missed, missed2);
-    levels = hn::Add(levels, level);  // exact: whole numbers below 2^24
-    hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(hn::Rebind<std::int32_t, Tag32>(), level)), d8,
-               out + j);
+    const auto stored = hn::ConvertTo(hn::Rebind<std::int32_t, Tag32>(), hn::Add(level, above));
+    hn::StoreU(hn::DemoteTo(d8, stored), d8, out + j);
   });
   seen.norm2[i] = hn::GetLane(hn::SumOfLanes(d, norm2));
   seen.missed2[i] = hn::GetLane(hn::SumOfLanes(d, missed2));
-  seen.levels[i] = hn::GetLane(hn::SumOfLanes(d, levels));
 }
 
 // The error bounds, in double and rounded up. With u = 2^-24:
@@ -123,7 +118,8 @@ HWY_INLINE void finish(const Centers& c, std::int64_t n, Seen& seen) {
   const bool int8 = c.screen == Screen::kInt8;
   const double scale = int8 ? 1.0 : double{c.scale};
   seen.unit = int8 ? double{c.step_x} * double{c.step_c} : 1 / (scale * scale);
-  const double per_unit = int8 ? 1 / seen.unit : 1.0;
+  seen.per_unit = 1 / seen.unit;
+  const double per_unit = int8 ? seen.per_unit : 1.0;
   const double reach = c.max_norm * scale, max_error = c.max_error;
   const auto terms = static_cast<double>(c.D) + 8;
   const double slack = (static_cast<double>(c.D) / static_cast<double>(kWidth) + 20) * 0x1p-23;
@@ -134,10 +130,8 @@ HWY_INLINE void finish(const Centers& c, std::int64_t n, Seen& seen) {
     if (int8) {
       const double missed = std::sqrt(double{seen.missed2[i]}) * (1 + slack) + 0x1p-22 * norm;
       error += missed * reach + (norm + missed) * max_error;
-      seen.offset[i] = 128 * double{seen.levels[i]};
     } else {
       error += terms * 0x1p-23 * (norm + reach) * reach;
-      seen.offset[i] = 0;
     }
     seen.half_norm2[i] = norm2 / 2 * per_unit;
     seen.error[i] = error * per_unit + (int8 ? 1.0 : 1e-30);
