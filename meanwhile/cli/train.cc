@@ -60,7 +60,7 @@ struct Resumed {
 
 class Train {
  public:
-  Train(CLI::App& app, const LearnerEntry& entry) : entry_(entry), app_(&app) {
+  Train(CLI::App& app, const LearnerEntry& entry) : entry_(entry) {
     input_.add_to(app);
     learner_ = entry.add_flags(app);
     const auto job = [](CLI::Option* option) { return option->group("Job"); };
@@ -97,7 +97,6 @@ class Train {
              const job::TrainResult& result) const;
 
   const LearnerEntry& entry_;
-  CLI::App* app_;
   std::unique_ptr<LearnerFlags> learner_;
   InputFlags input_;
   const CLI::Option *seed_option_, *shards_option_;
