@@ -51,7 +51,7 @@ void go_on(const data::SafetensorsFile& file) {
   const Points points(learner.model().cols > 0 ? std::min(learner.model().cols, kMost) : 2);
   const std::vector<data::Shard> shards = data::deal(kRows, 1, 7);
   learner.attach({&points.dataset, shards, 7, false});
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 12; ++round) {
     std::vector<double> update(learner.update_size());
     learner.work(0, update);
     if (learner.absorb(update).done) break;

@@ -9,21 +9,23 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-void at_least(const char* name, std::int64_t value, std::int64_t least) {
+// Nobody needs more of anything, and products of two such numbers still fit in 64 bits.
+constexpr std::int64_t kMost = std::int64_t{1} << 30;
+
+void in_range(const char* name, std::int64_t value, std::int64_t least) {
   if (value < least)
     throw Error(ErrorKind::kUsage, "{} is {}; it must be at least {}", name, value, least);
+  if (value > kMost)
+    throw Error(ErrorKind::kUsage, "{} is {}; it must be at most {}", name, value, kMost);
 }
 
 }  // namespace
 
 void validate(const Parameters& p) {
-  at_least("n_clusters", p.n_clusters, 1);
-  if (p.n_clusters > (std::int64_t{1} << 30)) {
-    throw Error(ErrorKind::kUsage, "n_clusters is {}; it must be at most 2^30", p.n_clusters);
-  }
-  at_least("n_init", p.n_init, 1);
-  at_least("max_iter", p.max_iter, 1);
-  at_least("batch_size", p.batch_size, 0);
+  in_range("n_clusters", p.n_clusters, 1);
+  in_range("n_init", p.n_init, 1);
+  in_range("max_iter", p.max_iter, 1);
+  in_range("batch_size", p.batch_size, 0);
   if (!(p.tol >= 0)) throw Error(ErrorKind::kUsage, "tol is {}; it must be 0 or more", p.tol);
   if (p.metric != "euclidean" && p.metric != "cosine") {
     throw Error(ErrorKind::kUsage, "metric is '{}'; it must be euclidean or cosine", p.metric);

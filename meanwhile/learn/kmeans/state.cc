@@ -1,4 +1,8 @@
-// A k-means job as a file, and back.
+// A k-means job as a file, and back. What is read is checked here, so that no file, damaged or made
+// up, can lead the rounds that follow out of bounds.
+#include <algorithm>
+#include <cmath>
+
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
 
@@ -31,9 +35,44 @@ T field(const Json& json, const char* name, T otherwise) {
   }
 }
 
-std::vector<double> doubles(const data::Tensor& tensor) {
-  const auto values = tensor.as<double>();
-  return {values.begin(), values.end()};
+// A count of rounds or the like; more than any job can reach would only overflow.
+std::int64_t counter(const Json& json, const char* name) {
+  const auto value = field<std::int64_t>(json, name, 0);
+  if (value < 0 || value > (std::int64_t{1} << 60)) {
+    throw Error(ErrorKind::kInput, "not a k-means model: '{}' is {}", name, value);
+  }
+  return value;
+}
+
+struct ReadCenters {
+  std::int64_t n_clusters = 0, cols = 0;
+  std::vector<double> centers, counts;
+};
+
+// The tensors of these names: a matrix, and a number for each of its rows.
+ReadCenters read_centers(const data::SafetensorsFile& file, const std::string& centers_name,
+                         const std::string& counts_name) {
+  const data::Tensor& centers = file.tensor(centers_name);
+  const data::Tensor& counts = file.tensor(counts_name);
+  if (centers.shape.size() != 2 || centers.shape[0] < 1 || centers.shape[1] < 1) {
+    throw Error(ErrorKind::kInput, "not a k-means model: {} is not a matrix", centers_name);
+  }
+  if (counts.shape != std::vector{centers.shape[0]}) {
+    throw Error(ErrorKind::kInput, "not a k-means model: {} is not one number for each of {} rows",
+                counts_name, centers.shape[0]);
+  }
+  const auto values = centers.as<double>(), weights = counts.as<double>();
+  const auto finite = [](double value) { return std::isfinite(value); };
+  const auto weight = [](double value) { return std::isfinite(value) && value >= 0; };
+  if (!std::all_of(values.begin(), values.end(), finite) ||
+      !std::all_of(weights.begin(), weights.end(), weight)) {
+    throw Error(ErrorKind::kInput, "not a k-means model: {} or {} hold what is no number",
+                centers_name, counts_name);
+  }
+  return {centers.shape[0],
+          centers.shape[1],
+          {values.begin(), values.end()},
+          {weights.begin(), weights.end()}};
 }
 
 }  // namespace
@@ -62,30 +101,38 @@ State KMeans::state() const {
 
 void KMeans::restore(const data::SafetensorsFile& file) {
   const Json progress = metadata_json(file, "progress");
-  progress_.trial = field<std::int64_t>(progress, "trial", 0);
-  progress_.round = field<std::int64_t>(progress, "round", 0);
-  progress_.rounds = field<std::int64_t>(progress, "rounds", 0);
+  progress_.trial = counter(progress, "trial");
+  progress_.round = counter(progress, "round");
+  progress_.rounds = counter(progress, "rounds");
   progress_.seeded = field<bool>(progress, "seeded", true);
-  progress_.far = field<std::int64_t>(progress, "far", 0);
+  // A row for each empty cluster at most.
+  progress_.far = std::min(counter(progress, "far"), parameters_.n_clusters);
   progress_.smoothed = field<double>(progress, "smoothed", -1);
   progress_.lowest = field<double>(progress, "lowest", -1);
-  progress_.since_lowest = field<std::int64_t>(progress, "since_lowest", 0);
+  progress_.since_lowest = counter(progress, "since_lowest");
   progress_.ended = field<std::string>(progress, "ended", "");
   given_centers_ = field<bool>(progress, "given_centers", false);
   // Where the rounds had run out, more may be allowed now.
   const bool more = progress_.round < parameters_.max_iter;
   if (more && progress_.ended.starts_with("max_iter")) progress_.ended.clear();
-  if (progress_.trial < 0 || progress_.round < 0 || progress_.rounds < 0 || progress_.far < 0) {
-    throw Error(ErrorKind::kInput, "not a k-means model: a negative counter");
-  }
-  if (file.has(std::string("carried/") + kBestCenters)) {
-    best_.centers = doubles(file.tensor(std::string("carried/") + kBestCenters));
-    best_.counts = doubles(file.tensor(std::string("carried/") + kBestCounts));
-    best_.inertia = field<double>(progress, "best_inertia", 0);
-    best_.rounds = field<std::int64_t>(progress, "best_rounds", 0);
+  const std::string carried = "carried/";
+  std::int64_t best_cols = 0;
+  if (file.has(carried + kBestCenters)) {
+    ReadCenters best = read_centers(file, carried + kBestCenters, carried + kBestCounts);
+    best_cols = best.cols;
+    if (best.n_clusters != parameters_.n_clusters) {
+      throw Error(ErrorKind::kInput, "not a k-means model: {} best centres for {} clusters",
+                  best.n_clusters, parameters_.n_clusters);
+    }
+    best_ = {std::move(best.centers), std::move(best.counts),
+             field<double>(progress, "best_inertia", 0), counter(progress, "best_rounds")};
   }
   if (!progress_.seeded) return;
   model_ = load_model(file);
+  if (best_cols != 0 && best_cols != model_.cols) {
+    throw Error(ErrorKind::kInput, "not a k-means model: centres of {} and of {} columns",
+                model_.cols, best_cols);
+  }
   if (model_.n_clusters != parameters_.n_clusters || model_.metric != metric_) {
     throw Error(ErrorKind::kUsage, "the model has n_clusters={} and metric={}; these cannot change",
                 model_.n_clusters, model_.metric == Metric::kCosine ? "cosine" : "euclidean");
@@ -98,22 +145,15 @@ Model load_model(const data::SafetensorsFile& file) {
     throw Error(ErrorKind::kInput, "not a k-means model");
   }
   const Json parameters = metadata_json(file, "parameters");
-  const data::Tensor& centers = file.tensor("centers");
+  ReadCenters learned = read_centers(file, "centers", "counts");
   Model model;
   model.metric = field<std::string>(parameters, "metric", "euclidean") == "cosine"
                      ? Metric::kCosine
                      : Metric::kEuclidean;
-  if (centers.shape.size() != 2 || centers.shape[0] < 1 || centers.shape[1] < 1) {
-    throw Error(ErrorKind::kInput, "not a k-means model: centers is not a matrix");
-  }
-  model.n_clusters = centers.shape[0];
-  model.cols = centers.shape[1];
-  model.centers = doubles(centers);
-  model.counts = doubles(file.tensor("counts"));
-  if (static_cast<std::int64_t>(model.counts.size()) != model.n_clusters) {
-    throw Error(ErrorKind::kInput, "not a k-means model: {} counts for {} centres",
-                model.counts.size(), model.n_clusters);
-  }
+  model.n_clusters = learned.n_clusters;
+  model.cols = learned.cols;
+  model.centers = std::move(learned.centers);
+  model.counts = std::move(learned.counts);
   return model;
 }
 
