@@ -85,6 +85,26 @@ TEST(KMeansState, TheBestCentresAreLikeTheOthers) {
               HasSubstr("centres of 2 and of 1 columns"));
 }
 
+TEST(KMeansState, TheBestCentresFitTheDataBeforeTheNextStartHasSome) {
+  Checkpoint file;
+  file.progress["seeded"] = false;
+  const TemporaryFolder folder;
+  data::write_safetensors(folder / "a", file.tensors(),
+                          {{"learner", "kmeans"},
+                           {"parameters", file.parameters.dump()},
+                           {"progress", file.progress.dump()}});
+  KMeans kmeans(parameters_from_json(file.parameters));
+  kmeans.restore(data::SafetensorsFile(folder / "a"));
+  const std::vector<float> values(9);
+  data::Dataset wide;
+  wide.x = data::Dense<float>{values.data(), 3, 3};
+  const std::vector<data::Shard> shards = data::deal(3, 1, 0);
+  EXPECT_THAT(input_error_of([&] {
+                kmeans.attach({&wide, shards, 0, false});
+              }),
+              HasSubstr("the centres have 2 columns, the data has 3"));
+}
+
 TEST(KMeansState, CountersCannotOverflow) {
   for (const char* name : {"trial", "round", "rounds", "far", "since_lowest", "best_rounds"}) {
     for (const std::int64_t value : {std::int64_t{-1}, INT64_MAX}) {

@@ -66,8 +66,11 @@ void KMeans::attach(const Attachment& attachment) {
   const std::int64_t rows = data::rows(data.x), cols = data::cols(data.x);
   if (rows == 0 || cols == 0)
     throw Error(ErrorKind::kInput, "k-means needs rows and columns; there are {} x {}", rows, cols);
-  if (progress_.seeded && model_.cols != cols) {
-    throw Error(ErrorKind::kInput, "the centres have {} columns, the data has {}", model_.cols,
+  const std::int64_t K = parameters_.n_clusters;
+  const auto best_cols = static_cast<std::int64_t>(best_.centers.size()) / K;
+  const std::int64_t model_cols = progress_.seeded ? model_.cols : best_cols;  // 0: none yet
+  if (model_cols != 0 && model_cols != cols) {
+    throw Error(ErrorKind::kInput, "the centres have {} columns, the data has {}", model_cols,
                 cols);
   }
   const std::int64_t usable =
