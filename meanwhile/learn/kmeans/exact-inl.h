@@ -29,7 +29,8 @@ HWY_INLINE Vec64 load64(Tag64 d, const float* from) {
 // The first n of the values, then zeros; never reads past them.
 template <class T>
 HWY_INLINE Vec64 load64_first(Tag64 d, const T* from, std::int64_t n) {
-#if HWY_MEM_OPS_MIGHT_FAULT
+// The scalar target loads what the mask leaves out.
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR
   T padded[kStep] = {};
   for (std::int64_t i = 0; i < std::min<std::int64_t>(n, kStep); ++i) padded[i] = from[i];
   return load64(d, padded);
