@@ -19,6 +19,16 @@ Error input_error(const std::filesystem::path& path, int error_number) {
                std::generic_category().message(error_number));
 }
 
+// Outwards to whole pages: neighbours are read again if needed, but no page is left between them.
+void advise(std::span<const std::byte> bytes, int advice) {
+  if (bytes.empty()) return;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t begin = address / page * page;
+  const std::uintptr_t end = (address + bytes.size() + page - 1) / page * page;
+  madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
@@ -45,14 +55,8 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
 }
 
-void release_mapped(std::span<const std::byte> bytes) {
-  // Outwards to whole pages: neighbours are read again if needed, but no page is left between them.
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;
-  const auto end =
-      (reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size() + page - 1) / page * page;
-  if (!bytes.empty()) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
+void release_mapped(std::span<const std::byte> bytes) { advise(bytes, MADV_DONTNEED); }
+void populate_mapped(std::span<const std::byte> bytes) { advise(bytes, MADV_POPULATE_READ); }
 
 FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {
   partial_ = path_;

@@ -30,6 +30,10 @@ class MappedFile {
 // from the file when touched. For views of a MappedFile only: other memory would lose its content.
 void release_mapped(std::span<const std::byte> bytes);
 
+// Maps all pages of `bytes` of a MappedFile now, so that no later access waits for one. Best
+// effort.
+void populate_mapped(std::span<const std::byte> bytes);
+
 // Writes path + ".partial", and on commit() syncs it and renames it to `path`. Destroyed without
 // commit(), it removes the partial file. THROWS Error(kSystem): disk full, no permission.
 class FileWriter {

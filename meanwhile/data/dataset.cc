@@ -110,6 +110,11 @@ std::int64_t byte_size(const Dataset& data) {
   return static_cast<std::int64_t>(total);
 }
 
+void make_resident(const Dataset& data) {
+  if (!data.mapped) return;
+  for (const auto& array : arrays(data.x)) base::populate_mapped(array);
+}
+
 std::string sha256(const Dataset& data, int threads) {
   // SHA-256 is a chain, so the arrays are cut into pieces whose digests are hashed in order.
   constexpr std::size_t kPiece = std::size_t{64} << 20;

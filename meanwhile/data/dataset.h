@@ -37,6 +37,9 @@ std::span<const T> own(Dataset& data, base::Buffer<T> buffer) {
 // Bytes of all arrays of the data set.
 std::int64_t byte_size(const Dataset& data);
 
+// Has the pages of mapped data in memory, so that the first round does not wait for them.
+void make_resident(const Dataset& data);
+
 // SHA-256 of the data itself: shape, type, values, weights, labels; the same for the same rows
 // whatever file format they came from (given the same element type), and whatever `threads` is.
 std::string sha256(const Dataset& data, int threads);

@@ -117,6 +117,7 @@ class Loop {
 
 TrainResult Loop::train() {
   const bool release = data_.mapped && data::byte_size(data_) > options_.memory_limit_bytes;
+  if (!release) data::make_resident(data_);
   learner_.attach({&data_, shards_, options_.seed, release});
   const double begin_s = now_s();
   start_s_ = checkpoint_s_ = begin_s;

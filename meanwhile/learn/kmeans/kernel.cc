@@ -146,7 +146,13 @@ void ValuesBelow(const Centers& c, Rows<T> rows, const double* bounds, Scratch& 
 
 template <class T>
 void ValuesOf(const Centers& c, Rows<T> rows, const std::int32_t* labels, double* values) {
+  // Rows that bounds did not decide lie scattered: what is fetched ahead is not waited for.
+  constexpr std::size_t kAhead = 4, kLine = 64 / sizeof(T);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) {
+      const std::size_t end = std::min<std::size_t>(static_cast<std::size_t>(c.D), 4 * kLine);
+      for (std::size_t j = 0; j < end; j += kLine) __builtin_prefetch(rows[i + kAhead] + j);
+    }
     values[i] = value_of(c.metric, rows[i], c.center(labels[i]), c.D);
   }
 }
