@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import subprocess
 import time
 
 from harness import csv_text, expect, points, read_npy, write_npy
@@ -88,7 +89,7 @@ def check_a_killed_run_goes_on_to_the_same_model(box):
     for seconds in (0, 1000):
         run = f"run-{seconds}"
         words = LONG.split() + ["--out", run, "--checkpoint-seconds", str(seconds)]
-        process = box.start(words, stderr=None, stdout=None)
+        process = box.start(words, stderr=subprocess.DEVNULL)
         wait_for_rounds(box, run, 4, process)
         process.kill()
         process.wait()
