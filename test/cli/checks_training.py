@@ -89,7 +89,7 @@ def check_a_killed_run_goes_on_to_the_same_model(box):
     for seconds in (0, 1000):
         run = f"run-{seconds}"
         words = LONG.split() + ["--out", run, "--checkpoint-seconds", str(seconds)]
-        process = box.start(words, stderr=subprocess.DEVNULL)
+        process = box.start(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for_rounds(box, run, 4, process)
         process.kill()
         process.wait()
@@ -180,7 +180,7 @@ def check_progress_is_shown_and_a_terminal_line_is_rewritten(box):
     import pty
     long_data(box)
     reader, writer = pty.openpty()
-    process = box.start(LONG.split() + ["--out", "run"], stderr=writer)
+    process = box.start(LONG.split() + ["--out", "run"], stdout=subprocess.DEVNULL, stderr=writer)
     os.close(writer)
     text = b""
     while True:

@@ -58,7 +58,7 @@ def tests(program):
                    lambda shared=shared, case=case: run_case(program, shared, case))
     for path in sorted(HERE.glob("checks_*.py")):
         module = importlib.import_module(path.stem)
-        for name, check in vars(module).items():
+        for name, check in list(vars(module).items()):
             if name.startswith("check_"):
                 def run(check=check):
                     with harness.Sandbox(program) as box:
