@@ -110,6 +110,12 @@ Centers prepare(Metric metric, std::span<const double> centers, std::int64_t K, 
   if (wanted == Screen::kInt8 && pack_int8(c, measured, spread.range)) return c;
   c.screen = Screen::kFloat32;
   pack_float32(c, measured, spread.range);
+  // Beyond these sizes float32 holds neither rows nor scores. No bound on the error says so, and
+  // every centre is compared exactly.
+  const double size = std::max(c.max_norm, double{spread.range});
+  if (size != 0 && !(size > 1e-34 && size < 1e34)) {
+    c.max_norm = std::numeric_limits<double>::infinity();
+  }
   return c;
 }
 

@@ -37,7 +37,7 @@ struct Centers {
   // The screen. Panels: for panel p, group of columns g, centre i of kPanel, column in group.
   Screen screen = Screen::kFloat32;
   std::vector<float> shift;          // m, D values; zero under cosine
-  double max_norm = 0;               // of c'
+  double max_norm = 0;               // of c'; infinite when the screen cannot hold the numbers
   float scale = 1;                   // kFloat32: a power of two that makes x' and c' about 1
   std::vector<float> panels;         // kFloat32: groups of one column, of scale * c'
   std::vector<float> bias;           // kFloat32: -|scale * c'|^2 / 2, -infinity for padding

@@ -79,8 +79,8 @@ class Search {
     return hn::GetLane(hn::MaxOfLanes(d, most));
   }
 
-  // Compares exactly all centres that could be nearest, the highest score first; returns the
-  // largest score of the others.
+  // Compares exactly all centres that could be nearest, the highest score first and each once;
+  // returns the largest score of the others.
   S look_closely(std::int64_t i, S* HWY_RESTRICT scores, std::int64_t begin, std::int64_t count,
                  S top) {
     for (;;) {
@@ -88,7 +88,9 @@ class Search {
       scores[k] = hwy::LowestValue<S>();
       compare(i, begin + k);
       top = largest(scores, count);
-      if (static_cast<double>(top) < limit_[i]) return top;
+      // A limit can lie below all scores there are: then all centres are compared, and none is
+      // left.
+      if (static_cast<double>(top) < limit_[i] || top <= hwy::LowestValue<S>()) return top;
     }
   }
 
