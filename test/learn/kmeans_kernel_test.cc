@@ -169,6 +169,28 @@ TEST_F(Targets, OutliersDoNotMatter) {
   });
 }
 
+// Columns of counts and bytes, as logs have: a few values are a million times the others, and the
+// bound on the error of a score lies below every score there is.
+TEST_F(Targets, HeavyTailsDoNotMatter) {
+  on_each([&] {
+    const std::int64_t D = 8, K = 20;
+    auto x = test::uniform(3000, D, 16, -12, 12);
+    for (float& value : x) value = std::exp(value) * std::exp(value / 3);
+    x[8000] = 7e8F;
+    const auto centers = first_rows(x, D, K);
+    for (const Screen screen : screens()) {
+      EXPECT_EQ(find(x, D, centers, screen).labels, test::serial_round(x, D, centers).labels);
+    }
+    // One centre far out, too.
+    auto far = centers;
+    far[3] = 5e8;
+    for (const Screen screen : screens()) {
+      EXPECT_EQ(find(x, D, far, screen, Metric::kEuclidean, 3).labels,
+                test::serial_round(x, D, far).labels);
+    }
+  });
+}
+
 TEST_F(Targets, BitsAreTheSameOnEveryInstructionSet) {
   const std::int64_t D = 37, K = 21;
   const auto x = test::uniform(300, D, 12);

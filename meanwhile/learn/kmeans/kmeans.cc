@@ -124,7 +124,7 @@ void KMeans::prepare_round() {
   round_.centers =
       prepare(job_.data->x, metric_, model_.centers, parameters_.n_clusters, spread_, screen_);
   round_.values = model_.centers;
-  round_.far = progress_.far;
+  round_.far = phase_ == Phase::kTrain ? progress_.far : 0;
   round_.exact = phase_ == Phase::kScore;
   round_.batch = phase_ == Phase::kTrain ? parameters_.batch_size : 0;
   round_.seed = job_.seed;
@@ -172,7 +172,6 @@ Outcome KMeans::absorb_seeding(std::span<const double> total) {
 void KMeans::end_training(std::string because) {
   progress_.ended = std::move(because);
   phase_ = Phase::kScore;
-  progress_.far = 0;
 }
 
 void KMeans::end_trial(double inertia, Outcome& outcome) {
