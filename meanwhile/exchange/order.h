@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <compare>
+#include <vector>
 
 namespace meanwhile::exchange {
 
@@ -37,6 +38,34 @@ inline Children siblings(Range node, int shards) {
     if (below.left == node || below.right == node) return below;
     above = node.begin < below.left.end ? below.left : below.right;
   }
+}
+
+// The shards of worker `rank` of `workers`: contiguous, in order of rank, as even as can be. Empty
+// for some when there are fewer shards than workers.
+inline Range owned(int shards, int rank, int workers) {
+  const auto bound = [=](long long r) { return static_cast<int>(r * shards / workers); };
+  return {bound(rank), bound(rank + 1LL)};
+}
+
+// The largest subtrees of the tree over `shards` shards that lie inside `part`, in order; together
+// they are `part`. At most 2 log2(shards).
+inline std::vector<Range> subtrees(Range part, int shards) {
+  std::vector<Range> found;
+  std::vector<Range> open;
+  if (part.size() > 0) open.push_back({0, shards});
+  while (!open.empty()) {
+    const Range node = open.back();
+    open.pop_back();
+    if (node.end <= part.begin || part.end <= node.begin) continue;
+    if (part.begin <= node.begin && node.end <= part.end) {
+      found.push_back(node);
+      continue;
+    }
+    const auto [left, right] = children(node);
+    open.push_back(right);
+    open.push_back(left);
+  }
+  return found;
 }
 
 }  // namespace meanwhile::exchange

@@ -23,6 +23,7 @@ void OrderedSum::give(int shard, Update update) {
   while (node.size() < shards_) {
     const auto [left, right] = siblings(node, shards_);
     const bool is_left = node == left;
+    if (left.begin < mine_.begin || mine_.end < right.end) break;
     Update other;
     {
       std::lock_guard lock(mutex_);
@@ -48,6 +49,14 @@ std::span<const double> OrderedSum::total() const {
   std::lock_guard lock(mutex_);
   assert(partials_.size() == 1 && partials_.begin()->first.size() == shards_);
   return partials_.begin()->second;
+}
+
+std::vector<Partial> OrderedSum::partials() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Partial> sums;
+  for (const auto& [range, update] : partials_) sums.push_back({range, update});
+  assert(sums.size() == subtrees(mine_, shards_).size());
+  return sums;
 }
 
 void OrderedSum::restart(std::size_t size) {

@@ -1,4 +1,5 @@
-// The sum of one update per shard in the one order, by threads that share memory.
+// The sum of one update per shard in the one order, by threads that share memory: of all shards, or
+// of those that one worker of several owns.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "meanwhile/exchange/order.h"
+#include "meanwhile/exchange/partial.h"
 
 namespace meanwhile::exchange {
 
@@ -19,22 +21,30 @@ using Update = std::vector<double>;
 class OrderedSum {
  public:
   // REQUIRES: shards >= 1.
-  OrderedSum(int shards, std::size_t size) : shards_(shards), size_(size) {}
+  OrderedSum(int shards, std::size_t size) : OrderedSum(shards, {0, shards}, size) {}
+  // Of the shards in `mine` alone. REQUIRES: mine lies in 0 .. shards.
+  OrderedSum(int shards, Range mine, std::size_t size)
+      : shards_(shards), mine_(mine), size_(size) {}
 
   // A zeroed update to fill, of the size given.
   Update take();
-  // Hands in the update of `shard`, once for each shard.
+  // Hands in the update of `shard`, once for each of mine.
   void give(int shard, Update update);
-  // The sum. REQUIRES: every shard's update was given.
+  // The sum. REQUIRES: mine is all shards, and every update was given.
   std::span<const double> total() const;
+  // The sums of subtrees(mine, shards), in order; they live until restart().
+  // REQUIRES: every update of mine was given.
+  std::vector<Partial> partials() const;
   // Forgets the sum and starts the next, of updates of `size`; keeps the memory.
   void restart(std::size_t size);
 
  private:
   int shards_;
+  Range mine_;
   std::size_t size_;
-  mutable std::mutex mutex_;          // guards what follows
-  std::map<Range, Update> partials_;  // sums of subtrees whose sibling is still missing
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<Range, Update>
+      partials_;  // sums of subtrees whose sibling is still missing, or not mine
   std::vector<Update> free_;
 };
 

@@ -1,0 +1,34 @@
+// What goes into an exchange, and what is known of what it cost.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "meanwhile/exchange/order.h"
+
+namespace meanwhile::exchange {
+
+// The sum of the updates of a whole subtree.
+struct Partial {
+  Range range;
+  std::span<const double> values;
+};
+
+// What this worker sent to others.
+struct Traffic {
+  std::int64_t messages = 0, bytes = 0;
+  std::int64_t sparse_messages = 0;  // of `messages`
+};
+
+// What an exchange costs, at the worker that has most to do: what it sends and, as much again, what
+// it receives at the same time.
+struct Cost {
+  double messages = 0;  // sent
+  double bytes = 0;     // sent, when every coordinate was touched
+  double waits = 0;  // how many times the latency of a message is in the way, one after the other
+};
+
+// Updates travel in pieces, so that adding overlaps receiving and memory is bounded.
+inline constexpr double kPieceBytes = 1 << 20;
+
+}  // namespace meanwhile::exchange

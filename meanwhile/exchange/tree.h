@@ -1,0 +1,21 @@
+// The sum of everybody's update, at everybody, through a root: groups of about sqrt(P) workers send
+// to the head of the group, heads add and send to worker 0, and the total goes back the same way.
+// What Spark's treeAggregate followed by a broadcast does; here to be compared with.
+#pragma once
+
+#include <span>
+
+#include "meanwhile/exchange/partial.h"
+#include "meanwhile/transport/transport.h"
+
+namespace meanwhile::exchange {
+
+// As allreduce() in every respect but who adds: the same arguments, the same bits.
+Traffic tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
+             std::span<double> total);
+
+// The root has most to do: it receives the update of every member of its group and of every other
+// head, and when it has them all, sends as many.
+Cost tree_cost(double update_bytes, int workers);
+
+}  // namespace meanwhile::exchange
