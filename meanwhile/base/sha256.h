@@ -1,6 +1,7 @@
 // SHA-256 by OpenSSL.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -15,10 +16,14 @@ class Sha256 {
   ~Sha256();
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text);
-  // The digest in lower-case hexadecimal. Ends the use of this object.
+  // The digest, after which the object begins anew.
+  std::array<std::byte, 32> digest();
+  // The same in lower-case hexadecimal.
   std::string hex();
 
  private:
+  void begin();
+
   struct State;
   std::unique_ptr<State> state_;
 };

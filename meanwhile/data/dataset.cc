@@ -8,8 +8,6 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/base/sha256.h"
-#include "meanwhile/data/safetensors.h"
 
 namespace meanwhile::data {
 
@@ -34,23 +32,6 @@ std::vector<std::span<const std::byte>> arrays(const Matrix& x) {
         }
       },
       x);
-}
-
-// Shape and type in words, and the names that labels stand for. Feature names are left out: the
-// same rows read from a file with a header line and from one without are the same data.
-std::string describe(const Dataset& data) {
-  std::string text = std::visit(
-      [&data](const auto& m) {
-        using M = std::decay_t<decltype(m)>;
-        return fmt::format("{} {} {} x {}, {} stored, {} weights, {} labels\n",
-                           kIsSparse<M> ? "sparse" : "dense", dtype_name<typename M::Value>(),
-                           m.rows, m.cols, stored(data.x), data.weights.size(), data.labels.size());
-      },
-      data.x);
-  for (const std::string& name : data.class_names) {
-    text += fmt::format("{} {}\n", name.size(), name);
-  }
-  return text;
 }
 
 // Whether any value is NaN or infinite: its exponent is all ones, so that adding one to the
@@ -113,39 +94,6 @@ std::int64_t byte_size(const Dataset& data) {
 void make_resident(const Dataset& data) {
   if (!data.mapped) return;
   for (const auto& array : arrays(data.x)) base::populate_mapped(array);
-}
-
-std::string sha256(const Dataset& data, int threads) {
-  // SHA-256 is a chain, so the arrays are cut into pieces whose digests are hashed in order.
-  constexpr std::size_t kPiece = std::size_t{64} << 20;
-  constexpr std::size_t kStep = std::size_t{1} << 20;  // of mapped pages held at once, a thread
-  std::vector<std::span<const std::byte>> pieces;
-  const auto cut = [&](std::span<const std::byte> array) {
-    for (std::size_t at = 0; at < array.size(); at += kPiece) {
-      pieces.push_back(array.subspan(at, std::min(kPiece, array.size() - at)));
-    }
-  };
-  for (const auto& array : arrays(data.x)) cut(array);
-  const auto matrix_pieces = static_cast<std::int64_t>(pieces.size());
-  cut(std::as_bytes(data.weights));
-  cut(std::as_bytes(data.labels));
-
-  std::vector<std::string> digests(pieces.size());
-  base::ThreadPool pool(std::clamp(static_cast<int>(pieces.size()), 1, threads));
-  pool.run(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
-    const std::span<const std::byte> piece = pieces[static_cast<std::size_t>(i)];
-    base::Sha256 hash;
-    for (std::size_t at = 0; at < piece.size(); at += kStep) {
-      const auto step = piece.subspan(at, std::min(kStep, piece.size() - at));
-      hash.add(step);
-      if (data.mapped && i < matrix_pieces) base::release_mapped(step);
-    }
-    digests[static_cast<std::size_t>(i)] = hash.hex();
-  });
-  base::Sha256 hash;
-  hash.add(describe(data));
-  for (const std::string& digest : digests) hash.add(digest);
-  return hash.hex();
 }
 
 void check_finite(const Matrix& x, const std::string& name, int threads, bool mapped) {

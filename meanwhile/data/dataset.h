@@ -41,7 +41,8 @@ std::int64_t byte_size(const Dataset& data);
 void make_resident(const Dataset& data);
 
 // SHA-256 of the data itself: shape, type, values, weights, labels; the same for the same rows
-// whatever file format they came from (given the same element type), and whatever `threads` is.
+// whatever file format they came from (given the same element type), and whatever `threads` is. See
+// digest.h, which defines it and computes it in parts.
 std::string sha256(const Dataset& data, int threads);
 
 // One pass over all values. `mapped`: give the pages back after use. THROWS Error(kInput) with

@@ -22,5 +22,13 @@ TEST(Sha256, DoesNotSeeWhereTheTextWasCut) {
   EXPECT_EQ(whole.hex(), parts.hex());
 }
 
+TEST(Sha256, BeginsAnewAfterADigest) {
+  Sha256 hash;
+  hash.add("something else");
+  hash.digest();
+  hash.add("abc");
+  EXPECT_EQ(hash.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
 }  // namespace
 }  // namespace meanwhile::base

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "meanwhile/base/file.h"
+#include "meanwhile/data/digest.h"
 #include "test/expect_error.h"
 #include "test/temporary_folder.h"
 
@@ -64,20 +65,55 @@ TEST(DatasetSha256, SeesShapeTypeValuesWeightsAndLabels) {
 }
 
 TEST(DatasetSha256, IsTheSameForAnyThreadsAndWhereverTheDataLies) {
-  // More than two pieces of 64 MiB, so that threads have something to share.
+  // Many runs of blocks, so that threads have something to share, and a last block that is short.
   const TemporaryFolder folder;
-  std::vector<float> values(40'000'000);
+  std::vector<float> values(4'000'010);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000);
   base::FileWriter writer(folder / "values");
   writer.write(std::as_bytes(std::span(values)));
   writer.commit();
   const base::MappedFile file(folder / "values");
-  Dataset data = dense(values, 4'000'000, 10);
+  Dataset data = dense(values, 400'001, 10);
   const std::string hash = sha256(data, 1);
   EXPECT_EQ(sha256(data, 3), hash);
-  data.x = Dense<float>{reinterpret_cast<const float*>(file.bytes().data()), 4'000'000, 10};
+  data.x = Dense<float>{reinterpret_cast<const float*>(file.bytes().data()), 400'001, 10};
   data.mapped = true;
   EXPECT_EQ(sha256(data, 2), hash);
+}
+
+TEST(DatasetSha256, IsThatOfThePartsWhateverElseIsHeldBesideThem) {
+  // Rows 256 .. 511 and 512 .. 599 of a sparse matrix, once in place and once in a matrix of
+  // theirs.
+  std::vector<std::int64_t> row_start = {0};
+  std::vector<std::int32_t> columns;
+  std::vector<float> values;
+  std::vector<double> labels;
+  for (int row = 0; row < 600; ++row) {
+    for (int i = 0; i < row % 5; ++i) {
+      columns.push_back(i);
+      values.push_back(static_cast<float>(row + i));
+    }
+    row_start.push_back(static_cast<std::int64_t>(columns.size()));
+    labels.push_back(row % 3);
+  }
+  Dataset all;
+  all.x = Sparse<float>{row_start.data(), columns.data(), values.data(), 600, 4};
+  all.labels = labels;
+  const auto digests = block_digests(all, blocks_of(600), 2);
+  ASSERT_EQ(digests.size(), 3u);
+
+  const auto first = static_cast<std::size_t>(row_start[256]);
+  std::vector<std::int64_t> tail_start;
+  for (std::size_t row = 256; row <= 600; ++row)
+    tail_start.push_back(row_start[row] - row_start[256]);
+  Dataset tail;
+  tail.x = Sparse<float>{tail_start.data(), columns.data() + first, values.data() + first, 344, 4};
+  tail.labels = std::span(labels).subspan(256);
+  const auto tail_digests = block_digests(tail, blocks_of(344), 1);
+  ASSERT_EQ(tail_digests.size(), 2u);
+  EXPECT_EQ(tail_digests[0], digests[1]);
+  EXPECT_EQ(tail_digests[1], digests[2]);
+  EXPECT_EQ(sha256(tail, whole_of(all), digests), sha256(all, 1));
 }
 
 template <class T>

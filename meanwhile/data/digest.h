@@ -1,0 +1,38 @@
+// SHA-256 of a data set in blocks, so that nodes that hold a part each can compute it together: a
+// digest for each block of kBlockRows rows (lengths of sparse rows, columns, values, weights,
+// labels), and a hash of the description and the digests in order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/deal.h"
+
+namespace meanwhile::data {
+
+using Digest = std::array<std::byte, 32>;
+
+// One for each of `blocks`. Gives the pages of mapped data back. The same for any `threads`.
+std::vector<Digest> block_digests(const Dataset& data, std::span<const RowRange> blocks,
+                                  int threads);
+
+// What the hash covers beside the rows.
+struct Whole {
+  std::int64_t rows = 0, stored = 0;
+  bool labelled = false, weighted = false;
+};
+Whole whole_of(const Dataset& data);
+
+// The hash of a data set of this shape whose type, columns and class names are those of `data`.
+// REQUIRES: digests of all its blocks, in order.
+std::string sha256(const Dataset& data, const Whole& whole, std::span<const Digest> digests);
+
+// Blocks of kBlockRows rows, the last may be shorter.
+std::vector<RowRange> blocks_of(std::int64_t rows);
+
+}  // namespace meanwhile::data
