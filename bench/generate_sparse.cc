@@ -32,8 +32,8 @@ using namespace meanwhile;
 struct Shape {
   std::uint32_t rows = 1'000'000, features = 1'000'000;
   int nonzeros = 30;      // a row, on average; a row has from half of it to one and a half
-  double skew = 0.9;      // 0: all features alike; 1: Zipf
-  double relevant = 0.1;  // fraction of the features that the label depends on
+  double skew = 1.1;      // 0: all features alike; 1: Zipf
+  double relevant = 0.2;  // fraction of the features that the label depends on
   double noise = 0.05;    // fraction of the labels that are flipped
   std::uint64_t seed = 1;
   bool sorted = false, binary = false;
@@ -63,10 +63,15 @@ class Generator {
     for (std::uint32_t rank = 0; rank < shape.features; ++rank) {
       const double chance =
           std::min(1.0, shape.nonzeros * std::pow(rank + 1.5, -shape.skew) / end_);
-      const double normal = std::sqrt(-2 * std::log(1 - weight.uniform(rank))) *
-                            std::cos(2 * std::numbers::pi * angle.uniform(rank));
-      features_[rank] = {relevant.uniform(rank) < shape.relevant ? normal : 0,
-                         1 - std::log(chance)};
+      // Neighbours in popularity pull in opposite directions, so that no label is rare. What is in
+      // every tenth row is like the word "the": it says nothing of the label.
+      const std::uint32_t pair = rank / 2;
+      const double normal = std::sqrt(-2 * std::log(1 - weight.uniform(pair))) *
+                            std::cos(2 * std::numbers::pi * angle.uniform(pair));
+      const bool matters = chance < 0.1 && relevant.uniform(pair) < shape.relevant;
+      // A heavy tail: few features decide a row, as few words do.
+      const double size = matters ? normal * normal * normal : 0;
+      features_[rank] = {rank % 2 == 0 ? size : -size, 1 - std::log(chance)};
     }
     // Coprime to the number of features, near its golden section: rank -> index is one to one and
     // takes popular features far apart.
