@@ -74,12 +74,41 @@ class PlainStream : public ByteStream {
     return ahead_;
   }
 
+  void seek(std::int64_t offset) {
+    if (lseek(fd_, offset, SEEK_SET) < 0) throw base::system_error("reading " + name_, errno);
+  }
+
   const std::string& name() const { return name_; }
 
  private:
   std::string name_;
   int fd_ = -1;
   std::string ahead_;  // read before its time by peek()
+};
+
+class RangeStream : public ByteStream {
+ public:
+  RangeStream(const std::filesystem::path& path, std::int64_t begin, std::int64_t end)
+      : file_(path), left_(end - begin), end_(end) {
+    file_.seek(begin);
+  }
+
+  std::size_t read(std::span<char> out) override {
+    if (left_ == 0) return 0;
+    const auto most = std::min<std::uint64_t>(out.size(), static_cast<std::uint64_t>(left_));
+    const std::size_t got = file_.read(out.first(static_cast<std::size_t>(most)));
+    if (got == 0) {
+      throw Error(ErrorKind::kInput, "{}: ends at byte {}, expected {}: it was cut short",
+                  file_.name(), end_ - left_, end_);
+    }
+    left_ -= static_cast<std::int64_t>(got);
+    return got;
+  }
+
+ private:
+  PlainStream file_;
+  std::int64_t left_;
+  const std::int64_t end_;
 };
 
 // What both decompressors need: compressed bytes, and where in the file they are.
@@ -235,6 +264,11 @@ std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path) {
   if (gzip) return std::make_unique<GzipStream>(std::move(file));
   if (zstd) return std::make_unique<ZstdStream>(std::move(file));
   return file;
+}
+
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path, std::int64_t begin,
+                                       std::int64_t end) {
+  return std::make_unique<RangeStream>(path, begin, end);
 }
 
 }  // namespace meanwhile::data

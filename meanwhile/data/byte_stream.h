@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -23,6 +24,10 @@ class ByteStream {
 // them. Files are read, not mapped: pages of a mapped file would count as memory of this process.
 // THROWS Error(kInput) when the file cannot be opened.
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path);
+
+// Bytes [begin, end) of a plain file. THROWS as above, and Error(kInput) when the file ends before.
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path, std::int64_t begin,
+                                       std::int64_t end);
 
 // What messages call the file.
 std::string display_name(const std::filesystem::path& path);

@@ -38,6 +38,18 @@ Error located(const BadText& bad, const std::string& file, std::string_view text
   return Error(ErrorKind::kInput, "{}: line {}, column {}: {}", file, line, column, bad.message);
 }
 
+// Lines of the file before what is read of it. Counted when there is an error to report only.
+std::int64_t lines_before(const TextInput& input) {
+  if (!input.range) return 0;
+  const auto stream = open_bytes(input.path, 0, input.range->begin);
+  std::vector<char> piece(1 << 20);
+  std::int64_t lines = 0;
+  while (const std::size_t size = stream->read(piece)) {
+    lines += std::count(piece.data(), piece.data() + size, '\n');
+  }
+  return lines;
+}
+
 template <class T>
 class Driver {
  public:
@@ -54,8 +66,9 @@ class Driver {
  private:
   struct File {
     std::string name;
-    std::int64_t lines_skipped;  // before the first chunk
+    std::int64_t lines_skipped;  // before the first chunk, in what is read of the file
     std::shared_ptr<const TextParser<T>> parser;
+    const TextInput* input;
   };
   struct Job {
     std::int64_t number = 0;
@@ -112,15 +125,12 @@ class Driver {
     }
     const TextInput& input = inputs_[next_input_++];
     file_ = nullptr;
-    source_ = input.opened ? input.opened : std::make_shared<TextSource>(input.path);
-    std::shared_ptr<const TextParser<T>> parser;
-    try {
-      parser = format_.open(*source_);
-    } catch (const BadText& bad) {
-      throw located(bad, source_->name(), source_->head(0), source_->lines_skipped());
-    }
+    source_ = input.opened  ? input.opened
+              : input.range ? std::make_shared<TextSource>(input.path, *input.range)
+                            : std::make_shared<TextSource>(input.path);
+    auto parser = open_parser(format_, *source_);
     file_ = std::make_shared<const File>(
-        File{source_->name(), source_->lines_skipped(), std::move(parser)});
+        File{source_->name(), source_->lines_skipped(), std::move(parser), &input});
     return true;
   }
 
@@ -153,7 +163,8 @@ class Driver {
       if (job.ends_file) return end_file(job);
       if (!job.rows.row_number.empty()) spread(job);
     } catch (const BadText& bad) {
-      throw located(bad, placing_->name, job.chunk.text(), file_lines_);
+      const std::int64_t before = lines_before(*placing_->input);
+      throw located(bad, placing_->name, job.chunk.text(), before + file_lines_);
     }
     file_rows_ += static_cast<std::int64_t>(job.rows.rows);
     file_stored_ += static_cast<std::int64_t>(job.rows.stored);
@@ -165,7 +176,7 @@ class Driver {
     std::int64_t rows = 0;
     try {
       rows = placing_->parser->end(file_rows_, file_stored_);
-      if (rows == 0) throw Error(ErrorKind::kInput, "has no rows");
+      if (rows == 0 && !placing_->input->range) throw Error(ErrorKind::kInput, "has no rows");
     } catch (Error& error) {
       error.in(placing_->name);
       throw;
@@ -250,11 +261,22 @@ class Driver {
 }  // namespace
 
 template <class T>
+std::shared_ptr<const TextParser<T>> open_parser(TextFormat<T>& format, TextSource& source) {
+  try {
+    return format.open(source);
+  } catch (const BadText& bad) {
+    throw located(bad, source.name(), source.head(0), source.lines_skipped());
+  }
+}
+
+template <class T>
 void parse_text(const std::vector<TextInput>& inputs, TextFormat<T>& format, RowSink<T>& sink,
                 int threads, const ChunkLimits& limits) {
   Driver<T>(inputs, format, sink, limits).run(threads);
 }
 
+template std::shared_ptr<const TextParser<float>> open_parser(TextFormat<float>&, TextSource&);
+template std::shared_ptr<const TextParser<double>> open_parser(TextFormat<double>&, TextSource&);
 template void parse_text(const std::vector<TextInput>&, TextFormat<float>&, RowSink<float>&, int,
                          const ChunkLimits&);
 template void parse_text(const std::vector<TextInput>&, TextFormat<double>&, RowSink<double>&, int,

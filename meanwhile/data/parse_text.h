@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -42,9 +43,16 @@ class TextFormat {
   virtual RowsDescription description() const = 0;
 };
 
+// format.open(source). THROWS Error(kInput) with file, line and column instead of BadText.
+template <class T>
+std::shared_ptr<const TextParser<T>> open_parser(TextFormat<T>& format, TextSource& source);
+
 struct TextInput {
   std::filesystem::path path;
   std::shared_ptr<TextSource> opened;  // absent: opened when its turn comes
+  // Present: only this range of the file, which may hold no rows. Lines are still those of the
+  // file.
+  std::optional<TextRange> range = std::nullopt;
 };
 
 // Parses `inputs` into `sink`. Of several errors the first in order of the files is thrown,

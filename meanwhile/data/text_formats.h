@@ -23,7 +23,7 @@ std::unique_ptr<TextFormat<T>> text_format(const InputFile& file, ReadOptions op
 
 inline std::vector<TextInput> text_inputs(const std::vector<InputFile>& files) {
   std::vector<TextInput> inputs;
-  for (const InputFile& file : files) inputs.push_back({file.path, file.opened});
+  for (const InputFile& file : files) inputs.push_back({file.path, file.opened, {}});
   return inputs;
 }
 

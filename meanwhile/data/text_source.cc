@@ -17,6 +17,9 @@ TextSource::TextSource(const std::filesystem::path& path)
   if (pending().starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
 }
 
+TextSource::TextSource(const std::filesystem::path& path, TextRange range)
+    : name_(display_name(path)), stream_(open_bytes(path, range.begin, range.end)) {}
+
 void TextSource::fill(std::size_t bytes) {
   if (begin_ + bytes + 1 + kTextPadding > buffer_.size()) {
     buffer_.resize(begin_ + bytes + 1 + kTextPadding);  // 1: for a missing last '\n'

@@ -35,11 +35,18 @@ struct ChunkLimits {
   std::size_t longest_record = 1UL << 30;  // more is no text file
 };
 
+// Bytes of a plain text file, from the start of a record to the start of another or the file's end.
+struct TextRange {
+  std::int64_t begin = 0, end = 0;
+};
+
 // Thread safety: none; the driver takes chunks under a lock.
 class TextSource {
  public:
   // Opens the file (see open_bytes) and skips a byte order mark.
   explicit TextSource(const std::filesystem::path& path);
+  // A range of it only, without a look at its start.
+  TextSource(const std::filesystem::path& path, TextRange range);
 
   const std::string& name() const { return name_; }
 
@@ -48,6 +55,8 @@ class TextSource {
   std::string_view head(std::size_t bytes);
   // Goes on behind the first `bytes` bytes of head().
   void skip(std::size_t bytes);
+  // Bytes of the stream before head(). REQUIRES: no call of next() before.
+  std::int64_t offset() const { return static_cast<std::int64_t>(begin_); }
   // Lines that skip() left behind.
   std::int64_t lines_skipped() const { return lines_skipped_; }
 
