@@ -11,10 +11,12 @@ namespace meanwhile::exchange {
 
 // Every worker calls it with the sums of the subtrees of its own shards,
 // subtrees(owned(shards, rank, P), shards), and gets the sum over all shards in the one order, the
-// same bits for every P. `total` must not overlap `mine`. Memory beside them: some pieces.
-// REQUIRES: all of one size, the same on every worker. THROWS what Transport::wait does.
+// same bits for every P. `total` must not overlap `mine`. Memory beside them: some pieces of
+// at most piece_bytes from every worker.
+// REQUIRES: all of one size; sizes and piece_bytes (<= transport::kShortMessage) the same on every
+// worker. THROWS what Transport::wait does.
 Traffic allreduce(transport::Transport& transport, int shards, std::span<const Partial> mine,
-                  std::span<double> total);
+                  std::span<double> total, std::size_t piece_bytes = kPieceBytes);
 
 // All workers are equal: each sends (P-1)/P of the update twice.
 Cost allreduce_cost(double update_bytes, int workers);

@@ -1,6 +1,7 @@
 // What goes into an exchange, and what is known of what it cost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -20,15 +21,15 @@ struct Traffic {
   std::int64_t sparse_messages = 0;  // of `messages`
 };
 
-// What an exchange costs, at the worker that has most to do: what it sends and, as much again, what
-// it receives at the same time.
+// What an exchange costs at the worker that has most to do: what goes through its link one after
+// the other. Where it sends and receives at the same time, one of the two is counted.
 struct Cost {
-  double messages = 0;  // sent
-  double bytes = 0;     // sent, when every coordinate was touched
+  double messages = 0;
+  double bytes = 0;  // when every coordinate was touched and a worker's range is one subtree
   double waits = 0;  // how many times the latency of a message is in the way, one after the other
 };
 
 // Updates travel in pieces, so that adding overlaps receiving and memory is bounded.
-inline constexpr double kPieceBytes = 1 << 20;
+inline constexpr std::size_t kPieceBytes = 1 << 20;
 
 }  // namespace meanwhile::exchange

@@ -12,10 +12,10 @@ namespace meanwhile::exchange {
 
 // As allreduce() in every respect but who adds: the same arguments, the same bits.
 Traffic tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
-             std::span<double> total);
+             std::span<double> total, std::size_t piece_bytes = kPieceBytes);
 
 // The root has most to do: it receives the update of every member of its group and of every other
-// head, and when it has them all, sends as many.
+// head, and when it has them all, sends as many. Since the two do not overlap, both are counted.
 Cost tree_cost(double update_bytes, int workers);
 
 }  // namespace meanwhile::exchange

@@ -22,8 +22,8 @@ struct MpiOptions {
 // without pause, then between sleeps of 20 to 200 microseconds.
 //
 // A failure is told to all ranks by messages of their own, which every wait looks for. After it MPI
-// cannot be ended in order, since messages may be lost: print the cause, then abort_all(). A rank that
-// is killed is noticed by mpirun, which ends the others.
+// cannot be ended in order, since messages may be lost: print the cause, then abort_all(). A rank
+// that is killed is noticed by mpirun, which ends the others.
 //
 // Thread safety: all of it by the thread that made it (MPI_THREAD_FUNNELED); other threads may run.
 class MpiSession {
@@ -39,8 +39,8 @@ class MpiSession {
   // Waits, quietly, for all ranks to come here, and ends MPI. THROWS what Transport::wait does.
   void finish();
 
-  // Ends all ranks at once with this exit code. Does not return.
-  [[noreturn]] void abort_all(int exit_code) noexcept;
+  // Ends all ranks at once with this exit code: this process, too, ends in it.
+  void abort_all(int exit_code) noexcept;
 
  private:
   class World;

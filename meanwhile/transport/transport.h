@@ -45,8 +45,9 @@ class Transport {
 
   // Returns how many bytes the message had. Sleeps while nothing comes.
   // THROWS Error with the first cause once any worker has failed; Error(kFailed) that names the
-  // operation and the silent worker once nothing has moved for the deadline. Before it throws it
-  // withdraws every open request, so buffers may be freed.
+  // operation and the silent worker once nothing has moved for the deadline, which is a failure of
+  // this worker, told to all as fail() does. Before it throws it withdraws every open request, so
+  // buffers may be freed.
   virtual std::size_t wait(Request request) = 0;
 
   // Ends the job for all: every wait of every worker, present or future, throws this cause, as

@@ -1,0 +1,85 @@
+// The pieces of an update on their way: what the exchanges have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "meanwhile/exchange/partial.h"
+#include "meanwhile/transport/transport.h"
+
+namespace meanwhile::exchange {
+
+// How many pieces are under way at once, so that adding one overlaps receiving the next.
+inline constexpr std::size_t kWindow = 3;
+
+// Values a piece: less than piece_bytes when a worker holds one of each of many `terms`, to bound
+// the memory of its window, but not so small that messages cost more than what they carry.
+inline std::size_t piece_values(std::size_t terms, std::size_t piece_bytes) {
+  constexpr std::size_t kTermsBytes = 64 << 20, kLeastBytes = 64 << 10;
+  const std::size_t fair = kTermsBytes / std::max<std::size_t>(terms, 1);
+  const std::size_t bytes = std::min(std::max(fair, kLeastBytes), piece_bytes);
+  return std::max<std::size_t>(bytes / sizeof(double), 1);
+}
+
+// Where a run of values is cut: piece k of `size` values that begin at `begin`.
+struct Cut {
+  std::size_t begin = 0, size = 0, piece = 1;
+  std::size_t count() const { return (size + piece - 1) / piece; }
+  // Empty beyond the last piece.
+  template <class T>
+  std::span<T> at(std::size_t k, std::span<T> values) const {
+    const std::size_t from = std::min(k * piece, size);
+    return values.subspan(begin + from, std::min(piece, size - from));
+  }
+};
+
+// A subtree's sum that another worker has.
+struct Source {
+  int worker = 0;
+  Range range;
+};
+
+// What workers first .. last - 1 have of the sum over `shards` shards, of `workers` in all.
+std::vector<Source> sources(int shards, int first, int last, int workers);
+
+// Sends pieces, dense or sparse, and keeps what it packed until wait(). Empty pieces are not sent.
+class Outbox {
+ public:
+  Outbox(transport::Transport& transport, Traffic& traffic)
+      : transport_(&transport), traffic_(&traffic) {}
+
+  // Borrows `piece` until wait().
+  void send(std::span<const int> to, int tag, std::span<const double> piece);
+  void wait();
+
+ private:
+  transport::Transport* transport_;
+  Traffic* traffic_;
+  std::deque<transport::Bytes> packed_;  // kept from one use to the next
+  std::size_t used_ = 0;
+  std::vector<transport::Request> requests_;
+};
+
+// Receives pieces in the place where they shall lie.
+class Inbox {
+ public:
+  explicit Inbox(transport::Transport& transport) : transport_(&transport) {}
+
+  void receive(int from, int tag, std::span<double> piece);
+  // After it the pieces are there.
+  void wait();
+
+ private:
+  struct Open {
+    transport::Request request;
+    std::span<double> piece;
+  };
+  transport::Transport* transport_;
+  std::vector<Open> open_;
+  transport::Bytes space_;
+};
+
+}  // namespace meanwhile::exchange
