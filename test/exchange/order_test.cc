@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace meanwhile::exchange {
 namespace {
@@ -47,6 +48,45 @@ TEST(Order, ChildrenPartTheirParentAndSiblingsFindThemAgain) {
     };
     visit({0, shards});
     EXPECT_EQ(leaves, shards);
+  }
+}
+
+TEST(Order, WorkersOwnAllShardsOnceInOrderAndEvenly) {
+  for (int shards = 1; shards <= 40; ++shards) {
+    for (int workers = 1; workers <= 50; ++workers) {
+      int next = 0;
+      for (int rank = 0; rank < workers; ++rank) {
+        const Range mine = owned(shards, rank, workers);
+        EXPECT_EQ(mine.begin, next);
+        EXPECT_GE(mine.size(), shards / workers);
+        EXPECT_LE(mine.size(), shards / workers + 1);
+        next = mine.end;
+      }
+      EXPECT_EQ(next, shards);
+    }
+  }
+}
+
+TEST(Order, SubtreesAreTheLargestWholeOnesOfARange) {
+  EXPECT_EQ(subtrees({0, 7}, 7), (std::vector<Range>{{0, 7}}));
+  EXPECT_EQ(subtrees({2, 6}, 7), (std::vector<Range>{{2, 4}, {4, 6}}));
+  EXPECT_EQ(subtrees({1, 7}, 8), (std::vector<Range>{{1, 2}, {2, 4}, {4, 6}, {6, 7}}));
+  EXPECT_EQ(subtrees({4, 7}, 7), (std::vector<Range>{{4, 7}}));
+  EXPECT_TRUE(subtrees({3, 3}, 7).empty());
+  for (int shards = 1; shards <= 33; ++shards) {
+    for (int begin = 0; begin < shards; ++begin) {
+      for (int end = begin + 1; end <= shards; ++end) {
+        int next = begin;
+        for (const Range node : subtrees({begin, end}, shards)) {
+          EXPECT_EQ(node.begin, next);
+          next = node.end;
+          if (node.size() == shards) continue;
+          const Children above = siblings(node, shards);
+          EXPECT_FALSE(begin <= above.left.begin && above.right.end <= end) << "not the largest";
+        }
+        EXPECT_EQ(next, end);
+      }
+    }
   }
 }
 

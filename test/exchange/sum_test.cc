@@ -100,5 +100,25 @@ TEST(OrderedSum, HandsOutZeroedUpdatesOfTheSizeAskedFor) {
   EXPECT_EQ(sum.take(), Update(7, 0.0));
 }
 
+TEST(OrderedSum, OfAWorkersShardsAreTheSumsOfItsSubtrees) {
+  for (const int shards : {1, 3, 7, 8, 13}) {
+    for (const int workers : {1, 2, 3, 5, 8}) {
+      for (int rank = 0; rank < workers; ++rank) {
+        const Range mine = owned(shards, rank, workers);
+        OrderedSum sum(shards, mine, kSize);
+        for (int shard = mine.end; shard-- > mine.begin;) fill(sum, shard);
+        const std::vector<Range> expected = subtrees(mine, shards);
+        const std::vector<Partial> partials = sum.partials();
+        ASSERT_EQ(partials.size(), expected.size());
+        for (std::size_t i = 0; i < partials.size(); ++i) {
+          EXPECT_EQ(partials[i].range, expected[i]);
+          EXPECT_EQ(Update(partials[i].values.begin(), partials[i].values.end()),
+                    by_definition(expected[i]));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace meanwhile::exchange
