@@ -58,16 +58,18 @@ std::string place(const Sparse<T>& m, std::int64_t index) {
   return fmt::format("row {}, column {}", row, m.columns[index]);
 }
 
+// Values [first, last) of those stored.
 template <class M>
-void check_values(const M& m, std::int64_t count, int threads, bool mapped) {
+void check_values(const M& m, std::int64_t first, std::int64_t last, int threads, bool mapped) {
   using T = typename M::Value;
   // Small enough that a piece is still in the cache when its failure is looked up, large enough
   // that taking a task costs nothing.
   constexpr std::int64_t kPiece = (std::int64_t{1} << 20) / std::int64_t{sizeof(T)};
+  const std::int64_t count = last - first;
   const std::int64_t pieces = count / kPiece + (count % kPiece != 0);
   const auto work = [&](std::int64_t piece, int) {
-    const std::int64_t begin = piece * kPiece;
-    const std::span<const T> values = view(m.values + begin, std::min(kPiece, count - begin));
+    const std::int64_t begin = first + piece * kPiece;
+    const std::span<const T> values = view(m.values + begin, std::min(kPiece, last - begin));
     if (any_not_finite(values)) {
       const auto bad = std::find_if_not(values.begin(), values.end(),
                                         [](T value) { return std::isfinite(value); });
@@ -97,9 +99,22 @@ void make_resident(const Dataset& data) {
 }
 
 void check_finite(const Matrix& x, const std::string& name, int threads, bool mapped) {
-  const std::int64_t count = stored(x);
+  check_finite(x, {0, rows(x)}, name, threads, mapped);
+}
+
+void check_finite(const Matrix& x, RowRange range, const std::string& name, int threads,
+                  bool mapped) {
+  if (range.begin == range.end) return;
   try {
-    std::visit([&](const auto& m) { check_values(m, count, threads, mapped); }, x);
+    std::visit(
+        [&](const auto& m) {
+          if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
+            check_values(m, m.row_start[range.begin], m.row_start[range.end], threads, mapped);
+          } else {
+            check_values(m, range.begin * m.cols, range.end * m.cols, threads, mapped);
+          }
+        },
+        x);
   } catch (base::Error& e) {
     e.in(name);
     throw;

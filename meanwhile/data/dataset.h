@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/data/deal.h"
 #include "meanwhile/data/matrix.h"
 
 namespace meanwhile::data {
@@ -48,5 +49,8 @@ std::string sha256(const Dataset& data, int threads);
 // One pass over all values. `mapped`: give the pages back after use. THROWS Error(kInput) with
 // `name`, row and column (from 0) of the first value that is NaN or infinite.
 void check_finite(const Matrix& x, const std::string& name, int threads, bool mapped = false);
+// The same of some rows.
+void check_finite(const Matrix& x, RowRange range, const std::string& name, int threads,
+                  bool mapped = false);
 
 }  // namespace meanwhile::data

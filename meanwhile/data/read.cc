@@ -109,6 +109,17 @@ void check_columns(std::int64_t cols, const std::vector<InputFile>& files) {
               display_name(files.front().path));
 }
 
+void widen(Matrix& x, const ReadOptions& options, const std::vector<InputFile>& files) {
+  std::visit(
+      [&](auto& m) {
+        if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
+          m.cols = std::max(m.cols, options.n_features);
+        }
+        check_columns(m.cols, files);
+      },
+      x);
+}
+
 Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions& options) {
   const std::vector<InputFile> files = find_checked_inputs(paths, options);
   Dataset data;
@@ -126,14 +137,7 @@ Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions&
           first);
     }
   }
-  std::visit(
-      [&](auto& m) {
-        if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
-          m.cols = std::max(m.cols, options.n_features);
-        }
-        check_columns(m.cols, files);
-      },
-      data.x);
+  widen(data.x, options, files);
   return data;
 }
 

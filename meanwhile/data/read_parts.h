@@ -24,4 +24,7 @@ Dataset read_one(const InputFile& file, const ReadOptions& options);
 // THROWS Error(kInput) when there are no columns: sparse rows that are all empty.
 void check_columns(std::int64_t cols, const std::vector<InputFile>& files);
 
+// Gives sparse rows options.n_features columns at least. THROWS as check_columns.
+void widen(Matrix& x, const ReadOptions& options, const std::vector<InputFile>& files);
+
 }  // namespace meanwhile::data

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/data/list_text.h"
+#include "meanwhile/data/row_checks.h"
 #include "meanwhile/data/safetensors.h"
 
 namespace meanwhile::data {
@@ -122,40 +122,16 @@ void read_dense(Reading& reading, const std::string& name) {
   }
 }
 
-// Makes row() safe: starts rise from 0 to the number of entries, and the columns of each row rise
-// from 0 on. Returns the least number of columns that holds them all.
+// Makes row() safe. Returns the least number of columns that holds them all.
 std::int64_t check_rows(std::span<const std::int64_t> row_start,
                         std::span<const std::int32_t> columns, bool mapped) {
   constexpr std::size_t kRelease = std::size_t{1}
                                    << 18;  // entries after which pages are given back
-  const auto entries = static_cast<std::int64_t>(columns.size());
-  if (row_start.front() != 0 || row_start.back() != entries) {
-    throw Error(ErrorKind::kInput,
-                "row_start runs from {} to {}, expected 0 to {}, the number of entries",
-                row_start.front(), row_start.back(), entries);
-  }
   std::int32_t largest = -1;
   std::size_t released = 0;
   for (std::size_t row = 0; row + 1 < row_start.size(); ++row) {
-    const std::int64_t begin = row_start[row], end = row_start[row + 1];
-    if (begin > end || end > entries) {
-      throw Error(ErrorKind::kInput,
-                  "row {} (counted from 0): row_start goes from {} to {} of {} entries", row, begin,
-                  end, entries);
-    }
-    std::int32_t before = -1;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int32_t column = columns[static_cast<std::size_t>(i)];
-      if (column <= before) {
-        throw Error(ErrorKind::kInput,
-                    "row {} (counted from 0): column {} where more than {} was expected; columns "
-                    "must rise",
-                    row, column, before);
-      }
-      before = column;
-    }
-    largest = std::max(largest, before);
-    const std::size_t unreleased = static_cast<std::size_t>(end) - released;
+    largest = std::max(largest, check_row(row_start, columns, row));
+    const std::size_t unreleased = static_cast<std::size_t>(row_start[row + 1]) - released;
     if (mapped && unreleased >= kRelease) {
       base::release_mapped(std::as_bytes(columns.subspan(released, unreleased)));
       released += unreleased;
@@ -164,7 +140,7 @@ std::int64_t check_rows(std::span<const std::int64_t> row_start,
   return std::int64_t{largest} + 1;
 }
 
-void read_sparse(Reading& reading, bool mapped) {
+void read_sparse(Reading& reading, bool mapped, bool look) {
   const Tensor& starts = reading.need("row_start");
   const Tensor& columns = reading.need("columns");
   const Tensor& values = reading.need("values");
@@ -181,7 +157,16 @@ void read_sparse(Reading& reading, bool mapped) {
   }
   const auto row_start = reading.take<std::int64_t>(starts);
   const auto column = reading.take<std::int32_t>(columns);
-  const std::int64_t needed = check_rows(row_start, column, mapped && !reading.copied);
+  const auto entries = static_cast<std::int64_t>(column.size());
+  if (row_start.front() != 0 || row_start.back() != entries) {
+    throw Error(ErrorKind::kInput,
+                "row_start runs from {} to {}, expected 0 to {}, the number of entries",
+                row_start.front(), row_start.back(), entries);
+  }
+  std::int64_t needed = 0;
+  if (look || find(reading.metadata, "cols") == nullptr) {
+    needed = check_rows(row_start, column, mapped && !reading.copied);
+  }
   const std::int64_t cols = count(reading.metadata, "cols", needed);
   if (cols < needed || cols > INT32_MAX) {
     throw Error(ErrorKind::kInput, "metadata cols = {}, but columns reach {}", cols, needed - 1);
@@ -197,10 +182,10 @@ void read_sparse(Reading& reading, bool mapped) {
   }
 }
 
-void read_matrix(Reading& reading, bool mapped) {
+void read_matrix(Reading& reading, bool mapped, bool look) {
   const SafetensorsFile& file = reading.file;
   if (file.has("row_start")) {
-    read_sparse(reading, mapped);
+    read_sparse(reading, mapped, look);
   } else if (file.has("x")) {
     read_dense(reading, "x");
   } else if (file.tensors().size() == 1) {
@@ -223,7 +208,7 @@ void read_matrix(Reading& reading, bool mapped) {
 }
 
 // Weights, labels and names, which others index with.
-void read_rest(Reading& reading) {
+void read_rest(Reading& reading, bool look) {
   Dataset& data = reading.data;
   data.feature_names = names(reading.metadata, "feature_names");
   if (!data.feature_names.empty() &&
@@ -234,28 +219,17 @@ void read_rest(Reading& reading) {
   if (reading.file.tensors().size() == 1) return;  // whatever its name, it was the matrix
   data.weights = reading.numbers("weights");
   data.labels = reading.numbers("labels");
-  for (std::size_t i = 0; i < data.weights.size(); ++i) {
-    if (!std::isfinite(data.weights[i]) || data.weights[i] < 0) {
-      throw Error(ErrorKind::kInput, "weights[{}] is {}, expected a finite number >= 0", i,
-                  data.weights[i]);
-    }
-  }
   data.class_names = names(reading.metadata, "class_names");
-  const auto classes = static_cast<double>(data.class_names.size());
+  if (!look) return;
+  for (std::size_t i = 0; i < data.weights.size(); ++i) check_weight(i, data.weights[i]);
   for (std::size_t i = 0; i < data.labels.size(); ++i) {
-    const double label = data.labels[i];
-    if (!std::isfinite(label)) {
-      throw Error(ErrorKind::kInput, "labels[{}] is {}, expected a finite number", i, label);
-    }
-    if (classes > 0 && !(label >= 0 && label < classes && label == std::floor(label))) {
-      throw Error(ErrorKind::kInput,
-                  "labels[{}] is {}, expected the number of one of {} class_names", i, label,
-                  classes);
-    }
+    check_label(i, data.labels[i], data.class_names.size());
   }
 }
 
-Dataset read_all(const SafetensorsFile& file, std::shared_ptr<const void> owner, bool mapped) {
+// `look`: at the rows too.
+Dataset read_all(const SafetensorsFile& file, std::shared_ptr<const void> owner, bool mapped,
+                 bool look) {
   Reading reading{file, {}, {}};
   if (const std::string* kind = find(file.metadata(), "kind"); kind != nullptr) {
     if (*kind != "data") {
@@ -268,25 +242,35 @@ Dataset read_all(const SafetensorsFile& file, std::shared_ptr<const void> owner,
                   *version);
     }
   }
-  read_matrix(reading, mapped);
+  read_matrix(reading, mapped, look);
   // A copy must not be released as if it were pages of the file.
   reading.data.mapped = mapped && !reading.copied;
-  read_rest(reading);
+  read_rest(reading, look);
   reading.data.owners.push_back(std::move(owner));
   return std::move(reading.data);
+}
+
+Dataset read_named(std::span<const std::byte> bytes, const std::string& name,
+                   std::shared_ptr<const void> owner, bool mapped, bool look) {
+  const SafetensorsFile file(bytes, name);
+  try {
+    return read_all(file, std::move(owner), mapped, look);
+  } catch (Error& e) {
+    e.in(name);
+    throw;
+  }
 }
 
 }  // namespace
 
 Dataset read_safetensors(std::span<const std::byte> bytes, const std::string& name,
                          std::shared_ptr<const void> owner, bool mapped) {
-  const SafetensorsFile file(bytes, name);
-  try {
-    return read_all(file, std::move(owner), mapped);
-  } catch (Error& e) {
-    e.in(name);
-    throw;
-  }
+  return read_named(bytes, name, std::move(owner), mapped, true);
+}
+
+Dataset map_safetensors(std::span<const std::byte> bytes, const std::string& name,
+                        std::shared_ptr<const void> owner) {
+  return read_named(bytes, name, std::move(owner), true, false);
 }
 
 }  // namespace meanwhile::data

@@ -20,4 +20,10 @@ namespace meanwhile::data {
 Dataset read_safetensors(std::span<const std::byte> bytes, const std::string& name,
                          std::shared_ptr<const void> owner, bool mapped);
 
+// The same of a mapped file without a look at its rows: starts, columns, weights and labels may be
+// anything (see row_checks.h). Sparse data that does not say how many columns it has is checked
+// after all.
+Dataset map_safetensors(std::span<const std::byte> bytes, const std::string& name,
+                        std::shared_ptr<const void> owner);
+
 }  // namespace meanwhile::data
