@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 TARGET ?= all
 SECONDS ?= 60
 
-.PHONY: help setup build demo test install fuzz bench-kmeans bench-parse format clean
+.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-parse format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -14,6 +14,7 @@ help:
 	@echo 'make setup                       only install what is missing (packages.txt)'
 	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
 	@echo 'make bench-kmeans                k-means against its peers'
+	@echo 'make bench-linear                linear models against their peers, and their steps'
 	@echo 'make bench-parse                 how fast text is parsed'
 	@echo 'make format                      clang-format over all sources'
 	@echo 'make clean                       remove build/'
@@ -42,6 +43,10 @@ fuzz: setup
 
 bench-kmeans: build
 	@bench/kmeans.sh
+
+bench-linear: build
+	@scripts/build.sh release generate_sparse reference_optimum
+	@bench/linear.sh
 
 bench-parse: setup
 	@scripts/build.sh release parse_bench
