@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
@@ -31,11 +32,15 @@ std::vector<std::size_t> sizes(std::initializer_list<unsigned> list) {
 
 // Bytes that tell who sent them, to whom and as which message.
 Bytes message(int from, int to, int number, std::size_t size) {
+  constexpr std::size_t kPeriod = 4099;  // prime, so that a piece in another's place shows
   Bytes bytes(size);
   auto state = static_cast<std::uint32_t>(from * 7919 + to * 104729 + number * 1299709 + 1);
-  for (std::byte& byte : bytes) {
+  for (std::size_t i = 0; i < std::min(size, kPeriod); ++i) {
     state = state * 1664525u + 1013904223u;
-    byte = static_cast<std::byte>(state >> 24);
+    bytes[i] = static_cast<std::byte>(state >> 24);
+  }
+  for (std::size_t i = kPeriod; i < size; i += kPeriod) {
+    std::memcpy(&bytes[i], bytes.data(), std::min(size - i, kPeriod));
   }
   return bytes;
 }
