@@ -239,7 +239,7 @@ Json solve(const Arguments& arguments) {
   Result result;
   if (arguments.loss == "hinge") {
     result = Solver<Hinge>(*x, data.labels, arguments.l2).solve(done);
-  } else if (arguments.loss == "squared-hinge") {
+  } else if (arguments.loss == "squared_hinge") {
     result = Solver<SquaredHinge>(*x, data.labels, arguments.l2).solve(done);
   } else {
     result = Solver<Logistic>(*x, data.labels, arguments.l2).solve(done);
@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
   CLI::App app("The optimum of a linear model's objective, certified by its duality gap.");
   app.add_option("file", arguments.file)->required();
   app.add_option("--loss", arguments.loss)
-      ->check(CLI::IsMember({"hinge", "squared-hinge", "logistic"}))
+      ->check(CLI::IsMember({"hinge", "squared_hinge", "logistic"}))
       ->capture_default_str();
   app.add_option("--l2", arguments.l2)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--gap", arguments.gap, "relative, to stop at")->capture_default_str();
