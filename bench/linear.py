@@ -168,10 +168,10 @@ def main():
         folder = pathlib.Path(name)
         if arguments.only in (None, "steps") and not arguments.peers_only:
             sets = [("generated 200,000 x 200,000", generated("medium", 200_000, 200_000), 1e-5)]
-            for title, file in (("rcv1 subset", "rcv1-subset/rcv1_small_train.svm.gz"), ("imdb reviews", "imdb-reviews/imdb_train.svm.gz"),
-                                ("a9a", "a9a/a9a.gz")):
+            for title, file, l2 in (("rcv1 subset", "rcv1-subset/rcv1_small_train.svm.gz", 1e-4),
+                                    ("imdb reviews", "imdb-reviews/imdb_train.svm.gz", 0.1), ("a9a", "a9a/a9a.gz", 1e-4)):
                 if (arguments.real / file).exists():
-                    sets.append((title, arguments.real / file, 1e-4))
+                    sets.append((title, arguments.real / file, l2))
             steps(sets, folder)
         if arguments.only in (None, "times"):
             for loss in arguments.loss or ["hinge"]:

@@ -119,7 +119,7 @@ class SgdClassifier(InPython):
     name = "scikit-learn SGDClassifier"
 
     def settings(self, task):
-        return ["optimal", "optimal average", "constant 0.3", "constant 0.3 average"]
+        return ["optimal", "optimal average"]  # constant rates end well above both
 
     def work(self, setting, task, folder):
         from sklearn.datasets import load_svmlight_file
@@ -156,10 +156,11 @@ class VowpalWabbit(InPython):
 
     def settings(self, task):
         # As it comes (adaptive), and with the schedule 1/(l2 (t + t0)) that suits the objective.
-        schedules = ["-l 0.5"]
+        settings = [f"-l 0.5 --passes {passes}" for passes in (1, 4)]
         for rate in (task["l2"]**-0.25, 0.2 * task["l2"]**-0.25):
-            schedules.append(f"--sgd -l {rate:.4g} --initial_t {1 / (task['l2'] * rate):.4g} --power_t 1")
-        return [f"{schedule} --passes {passes}" for schedule in schedules for passes in (1, 4, 16, 48)]
+            schedule = f"--sgd -l {rate:.4g} --initial_t {1 / (task['l2'] * rate):.4g} --power_t 1"
+            settings += [f"{schedule} --passes {passes}" for passes in (4, 16)]
+        return settings
 
     def work(self, setting, task, folder):
         from vowpalwabbit import Workspace

@@ -78,7 +78,7 @@ struct Logistic {
       (f > 0 ? high : low) = t;
       double next = t - f / (1 + q * s * (1 - s));
       if (next <= low || next >= high) next = (low + high) / 2;
-      if (std::abs(next - t) <= 1e-15 * std::max(1.0, std::abs(t))) break;
+      if (std::abs(next - t) <= 1e-14 * (1 + std::abs(z) + q)) break;  // rounding errors
       t = next;
     }
     return 1 / (1 + std::exp(-t));
