@@ -2,12 +2,12 @@
 # Allreduce against tree where the wire decides: eight hosts, each a network namespace with a link of
 # its own to a switch, shaped to RATE in both directions. Needs root, Linux, iproute2 and ethtool.
 #
-#   bench/links.sh [RATE_MBIT [VALUES [REPEATS]]]     500 Mbit/s, a model of 10 M float64, 3 times
+#   bench/links.sh [RATE_MBIT [VALUES [REPEATS]]]     200 Mbit/s, a model of 10 M float64, 3 times
 #
 # What one link carries alone is measured too, to show that it is the wire that is slow.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rate=${1:-500} values=${2:-10000000} repeats=${3:-3}
+rate=${1:-200} values=${2:-10000000} repeats=${3:-3}
 hosts=8
 net=10.213.77             # lives inside of the namespaces only
 name=mw$$                 # of all that is made here
@@ -63,7 +63,8 @@ on_hosts() {  # on_hosts ADDRESSES COMMAND...
   "$work/agent" "$net.1" env \
     OMPI_MCA_plm_rsh_agent="$work/agent" OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
     OMPI_MCA_pml=ob1 OMPI_MCA_btl_tcp_if_include="$net.0/24" OMPI_MCA_oob_tcp_if_include="$net.0/24" \
-    timeout -s KILL 900 mpirun --allow-run-as-root --map-by node --bind-to none --host "$@"
+    timeout -s KILL 900 mpirun --allow-run-as-root --map-by node --bind-to none --host "$@" \
+    2> >(grep -v 'setpgid' >&2)  # mpirun's word on a start that is not ssh
 }
 
 echo "$hosts hosts, links of $rate Mbit/s"

@@ -30,6 +30,6 @@ struct Cost {
 };
 
 // Updates travel in pieces, so that adding overlaps receiving and memory is bounded.
-inline constexpr std::size_t kPieceBytes = 1 << 20;
+inline constexpr std::size_t kPieceBytes = 256 << 10;
 
 }  // namespace meanwhile::exchange
