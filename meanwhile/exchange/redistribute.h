@@ -22,6 +22,6 @@ std::vector<data::RowRange> owned_blocks(const std::vector<data::Shard>& dealt, 
 // does.
 data::Dataset redistribute(transport::Transport& transport, data::SomeRows mine,
                            const std::vector<data::Shard>& dealt,
-                           std::size_t step_bytes = std::size_t{32} << 20);
+                           std::size_t step_bytes = std::size_t{16} << 20);
 
 }  // namespace meanwhile::exchange
