@@ -110,18 +110,20 @@ def times(path, loss, l2, repeat, skip_ours, out):
     print(f"\n{loss}, l2 {l2:g}: optimum {optimum['optimum']:.8f}, proved to {optimum['gap']:.0e} in {optimum['seconds']:.0f} s")
     for goal, words in (("absolute", f"within {peers.ABSOLUTE} of the optimum"), ("relative", f"within {peers.RELATIVE:g} of it, relative")):
         rows, best = [], peers.summary(points, goal, optimum["optimum"])
-        as_it_comes = [p for p in points if p["system"].startswith("liblinear") and p["setting"] == "-e 0.1"]
         mine = best.get("meanwhile")
+        seconds = lambda row: [f"{row['min']:.2f}", f"{row['median']:.2f}", f"{row['cpu']:.2f}", f"{row['objective']:.6f}"]
+        over = lambda row: f"{row['min'] / mine['min']:.1f}x" if mine else ""
         for system, row in best.items():
             if row is None:
                 nearest = min((p for p in points if p["system"] == system), key=lambda p: p["objective"])
-                rows.append([system, "not reached", f"{nearest['seconds']:.2f}", "", "", f"{nearest['objective']:.6f}", ""])
+                rows.append([system, "not reached", f"{nearest['seconds']:.2f}", "", f"{nearest['cpu_seconds']:.2f}", f"{nearest['objective']:.6g}", ""])
                 continue
-            rows.append([system, f"{row['setting']}{'' if row['passes'] is None else ', passes ' + str(row['passes'])}", f"{row['min']:.2f}",
-                         f"{row['median']:.2f}", f"{row['cpu']:.2f}", f"{row['objective']:.6f}", f"{row['min'] / mine['min']:.1f}x" if mine else ""])
-        for p in as_it_comes[:1]:
-            rows.append([p["system"], "-e 0.1, its default", f"{p['seconds']:.2f}", "", f"{p['cpu_seconds']:.2f}", f"{p['objective']:.6f}",
-                         f"{p['seconds'] / mine['min']:.1f}x" if mine else ""])
+            passes = "" if row["passes"] is None else f", passes {row['passes']}"
+            rows.append([system, row["setting"] + passes, *seconds(row), over(row)])
+        for peer in map(peers.Liblinear, peers.Liblinear.SOLVERS[loss]):
+            if same := [p for p in points if p["system"] == peer.name and p["setting"] == peer.as_it_comes]:
+                row = peers.seconds_of(same)
+                rows.append([peer.name, f"{peer.as_it_comes}, its default", *seconds(row), over(row)])
         print(f"\nSeconds from the file to weights {words}")
         table(["system", "setting", "min s", "median s", "CPU s", "objective", "over ours"], rows)
     return points
