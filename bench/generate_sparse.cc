@@ -68,7 +68,8 @@ class Generator {
       const std::uint32_t pair = rank / 2;
       const double normal = std::sqrt(-2 * std::log(1 - weight.uniform(pair))) *
                             std::cos(2 * std::numbers::pi * angle.uniform(pair));
-      const bool matters = chance < 0.1 && relevant.uniform(pair) < shape.relevant;
+      const bool common = chance >= 0.1 && rank < shape.features / 1000;
+      const bool matters = !common && relevant.uniform(pair) < shape.relevant;
       // A heavy tail: few features decide a row, as few words do.
       const double size = matters ? normal * normal * normal : 0;
       features_[rank] = {rank % 2 == 0 ? size : -size, 1 - std::log(chance)};
