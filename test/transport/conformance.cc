@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
@@ -197,6 +199,12 @@ exchange::Update by_definition(Range node, std::size_t size, double touched) {
   return sum;
 }
 
+std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
+  std::vector<std::uint64_t> bits;
+  for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
 using Exchange = exchange::Traffic (*)(Transport&, int, std::span<const Partial>, std::span<double>,
                                        std::size_t);
 
@@ -215,7 +223,7 @@ void sums(Transport& transport, Exchange exchange, double touched) {
         const auto traffic = exchange(transport, shards, sum.partials(), total, piece);
         messages += traffic.messages;
         sparse += traffic.sparse_messages;
-        expect(std::memcmp(total.data(), expected.data(), size * sizeof(double)) == 0,
+        expect(bits_of(total) == bits_of(expected),
                "{} shards, {} values, pieces of {} bytes: not the bits of the one order", shards,
                size, piece);
       }
@@ -252,6 +260,24 @@ void failure_reaches_all(Transport& transport) {
     expect(false, "a later wait of worker {} goes on", rank);
   } catch (const base::Error& error) {
     expect(error.what() == expected, "worker {} was told \"{}\" later", rank, error.what());
+  }
+}
+
+// One worker fails instead of taking part; the others are left with many pieces under way, in
+// memory that is freed when the exchange throws.
+void failure_during(Transport& transport, Exchange exchange) {
+  const int P = transport.size(), rank = transport.rank();
+  if (rank == P - 1) transport.fail(base::ErrorKind::kFailed, "diverged");
+  try {
+    const std::vector<double> update(300000, 1.0);
+    std::vector<double> total(update.size());
+    const std::vector<Partial> mine{{exchange::owned(P, rank, P), update}};
+    exchange(transport, P, mine, total, 10000);
+    barrier(transport);
+    expect(P == 1, "worker {} has a sum without worker {}", rank, P - 1);
+  } catch (const base::Error& error) {
+    expect(error.what() == fmt::format("worker {}: diverged", P - 1), "worker {} was told \"{}\"",
+           rank, error.what());
   }
 }
 
@@ -296,7 +322,13 @@ std::vector<Case> cases() {
 }
 
 std::vector<Case> last_cases() {
-  return {{"FailureReachesAll", failure_reaches_all}, {"SilenceIsNamed", silence_is_named}};
+  const auto during = [](Exchange exchange) {
+    return [=](Transport& transport) { failure_during(transport, exchange); };
+  };
+  return {{"FailureReachesAll", failure_reaches_all},
+          {"FailureDuringAllreduce", during(exchange::allreduce)},
+          {"FailureDuringTree", during(exchange::tree)},
+          {"SilenceIsNamed", silence_is_named}};
 }
 
 }  // namespace meanwhile::transport::conformance
