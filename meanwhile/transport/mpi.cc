@@ -243,8 +243,6 @@ void MpiSession::finish() {
   world_.reset();
 }
 
-void MpiSession::abort_all(int exit_code) noexcept {
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
-}
+void MpiSession::abort_all(int exit_code) noexcept { MPI_Abort(MPI_COMM_WORLD, exit_code); }
 
 }  // namespace meanwhile::transport
