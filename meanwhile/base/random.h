@@ -36,6 +36,7 @@ enum class Purpose : std::uint8_t {
   kSeeding = 2,
   kBatch = 3,
   kShuffle = 4,
+  kHoldOut = 5,
   kUser = 255
 };
 

@@ -16,8 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/parallel.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/deal.h"
+#include "meanwhile/data/part.h"
 #include "meanwhile/data/safetensors.h"
 
 namespace meanwhile::learn {
@@ -27,12 +29,19 @@ using Json = nlohmann::ordered_json;
 // What the loop hands a learner before the first round. Borrowed until the learner is attached
 // elsewhere or destroyed.
 struct Attachment {
+  // What this node holds of the data: rows are known by the blocks of `shards`. There are all S
+  // shards, and their `rows` are right, but those of other nodes have no blocks here.
   const data::Dataset* data = nullptr;
   std::span<const data::Shard> shards;
   std::uint64_t seed = 0;
   // The data is mapped and larger than the memory it may use: release rows after use, and keep no
   // cache that grows with the rows.
   bool release = false;
+  // Of the whole data: see data::Part.
+  bool labelled = false;
+  std::span<const double> label_values = {};
+  const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards; or none
+  base::ThreadPool* pool = nullptr;  // for absorb(); idle then
 };
 
 // What a round was for. Only kTrain rounds count as rounds of the job and appear in its history.
@@ -63,6 +72,7 @@ struct State {
   std::map<std::string, data::Tensor> carried;  // what else the next round needs
   Json parameters;
   Json progress;             // round counters and the like
+  Json about = {};           // of the model, for who uses it: names of classes and features
   std::string learner = {};  // its name(); the loop fills it in when it is left empty
 };
 

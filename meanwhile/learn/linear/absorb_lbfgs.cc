@@ -1,0 +1,129 @@
+// The rounds of L-BFGS: each evaluates value and gradient at one point, on all rows.
+//
+// The hinge has a corner, where L-BFGS gets stuck: it is rounded, and the rounding is made smaller
+// and smaller. How much a rounding of width s hides is seen beside the smooth value in the same
+// pass: the true objective minus the smooth one.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "meanwhile/learn/linear/tail.h"
+
+namespace meanwhile::learn::linear {
+
+namespace {
+
+// The corner of the hinge is rounded for L-BFGS, more and more sharply.
+constexpr double kFirstSmoothing = 0.1, kSharper = 0.4, kLeastSmoothing = 1e-7;
+constexpr double kSmoothEnough = 0.03;  // of what smoothing hides, gained by a step: go on
+constexpr double kWorthSharpening = 6;  // times tol: what a sharper corner must have gained
+
+}  // namespace
+
+std::vector<double> Linear::lbfgs_point() const {
+  std::vector<double> x = w_;
+  if (!problem_.intercept) return x;
+  const std::size_t C = problem_.outputs;
+  for (std::size_t i = 0; i < problem_.intercepts(); ++i) {
+    x[problem_.intercepts() + i % C] += x[i] * moments_[i / C];
+  }
+  return x;
+}
+
+void Linear::leave_lbfgs(std::span<const double> x) {
+  w_.assign(x.begin(), x.end());
+  if (!problem_.intercept) return;
+  const std::size_t C = problem_.outputs;
+  for (std::size_t i = 0; i < problem_.intercepts(); ++i) {
+    w_[problem_.intercepts() + i % C] -= w_[i] * moments_[i / C];
+  }
+}
+
+// L-BFGS works on centred columns (the intercept is that of the means) and starts from the diagonal
+// of the Hessian: neither needs the rows to be changed, and badly scaled columns do no harm.
+void Linear::begin_lbfgs() {
+  const std::size_t D = static_cast<std::size_t>(problem_.cols), C = problem_.outputs;
+  if (problem_.loss.loss == Loss::kHinge && progress_.smoothing == 0) {
+    progress_.smoothing = kFirstSmoothing;
+  }
+  problem_.loss.smoothing = progress_.smoothing;
+  lbfgs_scale_.assign(problem_.size(), 1.0);
+  lbfgs_l1_.clear();
+  if (parameters_.l1 > 0) lbfgs_l1_.assign(problem_.size(), 0.0);
+  const double curvature = problem_.loss.curvature();
+  double largest = 0;
+  for (std::size_t j = 0; j < D; ++j) largest = std::max(largest, moments_[D + j]);
+  for (std::size_t i = 0; i < problem_.intercepts(); ++i) {
+    const std::size_t j = i / C;
+    const double centre = problem_.intercept ? moments_[j] * moments_[j] : 0;
+    const double variance = std::max({moments_[D + j] - centre, 1e-12 * largest, 1e-300});
+    const double factor = penalty_of(j);
+    lbfgs_scale_[i] = 1 / (curvature * variance + parameters_.l2 * factor * factor);
+    if (parameters_.l1 > 0) lbfgs_l1_[i] = parameters_.l1 * factor;
+  }
+  for (std::size_t c = 0; c < C; ++c) lbfgs_scale_[problem_.intercepts() + c] = 1 / curvature;
+  const auto history = static_cast<std::size_t>(parameters_.history);
+  if (restored_) {
+    lbfgs_.emplace(std::move(*restored_), lbfgs_scale_, lbfgs_l1_, history);
+    restored_.reset();
+    leave_lbfgs(lbfgs_->point());
+  } else {
+    lbfgs_.emplace(lbfgs_point(), lbfgs_scale_, lbfgs_l1_, history);
+  }
+}
+
+void Linear::absorb_lbfgs(std::span<const double> total, const Tail& tail, Outcome& outcome) {
+  const std::size_t C = problem_.outputs, features = problem_.intercepts();
+  std::vector<double> g(total.begin(),
+                        total.begin() + static_cast<std::ptrdiff_t>(problem_.size()));
+  double squares = 0;
+  for (double& slope : g) slope /= tail.weight;
+  for (std::size_t i = 0; i < features; ++i) {
+    const double factor = penalty_of(i / C), l2 = parameters_.l2 * factor * factor;
+    squares += l2 * w_[i] * w_[i];
+    g[i] += l2 * w_[i];
+    if (problem_.intercept) g[i] -= moments_[i / C] * g[features + i % C];
+  }
+  const double smooth = tail.loss / tail.weight + 0.5 * squares;
+  const double before = lbfgs_->value();
+  const bool first = !lbfgs_->memory().started;
+  const Lbfgs::Verdict verdict = lbfgs_->tell(smooth, g, *job_.pool);
+  if (progress_.smoothing > 0) outcome.record["smoothing"] = progress_.smoothing;
+  outcome.record["step"] = verdict == Lbfgs::Verdict::kBetter    ? "better"
+                           : verdict == Lbfgs::Verdict::kShorter ? "shorter"
+                                                                 : "stuck";
+  const bool stuck = verdict == Lbfgs::Verdict::kStuck;
+  bool settled = stuck;
+  std::string because = stuck ? "converged: no step lowers the objective" : "";
+  if (verdict == Lbfgs::Verdict::kBetter && !still_falls(lbfgs_->value())) {
+    settled = true;
+    because = fmt::format("converged: five rounds lowered the objective by less than tol={}",
+                          parameters_.tol);
+  }
+  if (progress_.smoothing > 0 && !first && verdict != Lbfgs::Verdict::kShorter) {
+    // What smoothing hides bounds how far this point is from the optimum of the corner itself.
+    const double hidden = outcome.objective - lbfgs_->value();
+    const bool enough = hidden <= parameters_.tol * std::abs(outcome.objective) ||
+                        progress_.smoothing <= kLeastSmoothing;
+    if ((settled || before - lbfgs_->value() < kSmoothEnough * hidden) && !enough) {
+      settled = false;
+      const double gained = progress_.stage_end - outcome.objective;
+      if (progress_.stage_end >= 0 && !stuck &&
+          gained < kWorthSharpening * parameters_.tol * std::abs(outcome.objective)) {
+        settled = true;
+        because =
+            fmt::format("converged: a sharper corner lowered the objective by {:.2g}", gained);
+      } else {
+        progress_.stage_end = outcome.objective;
+        leave_lbfgs(lbfgs_->memory().x);
+        progress_.smoothing *= kSharper;
+        progress_.recent.clear();
+        begin_lbfgs();
+      }
+    }
+  }
+  if (settled) return end(outcome, because);
+  leave_lbfgs(lbfgs_->point());
+}
+
+}  // namespace meanwhile::learn::linear

@@ -1,0 +1,120 @@
+// Linear models: support vector machines, logistic regression, linear regression, by averaged SGD,
+// by SGD on summed gradients, by L-BFGS, or by the first and then the last (doc/linear.md).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/linear/gradient.h"
+#include "meanwhile/learn/linear/lbfgs.h"
+#include "meanwhile/learn/linear/parameters.h"
+#include "meanwhile/learn/linear/problem.h"
+#include "meanwhile/learn/linear/sgd.h"
+
+namespace meanwhile::learn::linear {
+
+// What a round is for; a job goes through them from top to bottom, leaving out what it has no use
+// for.
+enum class Stage { kStatistics, kRate, kModel, kGradient, kLbfgs, kScore };
+
+class Linear final : public Learner {
+ public:
+  // THROWS Error(kUsage).
+  Linear(Kind kind, Parameters parameters);
+  ~Linear() override;
+
+  // Starts from the model in `file` on whatever data it is attached to; SGD goes on with the rate
+  // it had come to. Before attach(). THROWS Error(kInput) when the file holds no such model.
+  void start_from(const data::SafetensorsFile& file);
+
+  std::string name() const override { return to_string(kind_); }
+  void attach(const Attachment& attachment) override;
+  std::size_t update_size() const override;
+  void work(int shard, std::span<double> update) override;
+  Outcome absorb(std::span<const double> total) override;
+  std::int64_t rounds_left() const override;
+  State state() const override;
+  void restore(const data::SafetensorsFile& file) override;
+  Cost cost(const Shape& shape) const override;
+
+  // Weights for D columns by C outputs, then C intercepts.
+  std::span<const double> weights() const { return w_; }
+  const Problem& problem() const { return problem_; }
+
+ private:
+  // All that changes from round to round and is not a vector: in the file as JSON, by describe().
+  struct Progress {
+    std::string stage = "statistics";
+    std::int64_t round = 0, stage_round = 0;
+    double rows = 0, weight = 0, mean_weight = 1, mean_square = 1;
+    double rate = 0, delta = 0, smoothing = 0;
+    double seen = 0;                                 // rows that SGD has stepped on, of all shards
+    double initial = -1, last = -1, stage_end = -1;  // objectives
+    double best_held_out = -1;
+    std::int64_t since_best = 0, retreats = 0;
+    std::vector<double> recent;  // objectives of the last rounds
+    std::string ended, ended_in;
+  };
+  template <class P, class Visit>
+  static void describe_progress(P& p, Visit&& visit);
+
+  // The last numbers of an update, of every round that looks at losses.
+  struct Tail;
+
+  Stage stage() const;
+  void enter(Stage stage);
+  bool uses_moments() const;
+  void settle_problem(const Attachment& attachment);
+  void settle_weights();      // of classes, from the statistics
+  void settle_coordinates();  // of SGD, and the preconditioner of L-BFGS, from the moments
+  double penalty() const;
+  double penalty_of(std::size_t column) const;  // multiplies l1, and squared l2
+  SgdOptions sgd_options() const;
+  void score_held_out(int shard, Tail& tail) const;
+  void work_statistics(int shard, std::span<double> update) const;
+  void work_rate(int shard, std::span<double> update) const;
+  void work_model(int shard, std::span<double> update) const;
+  void work_gradient(int shard, std::span<double> update) const;
+
+  void absorb_statistics(std::span<const double> total);
+  void absorb_rate(std::span<const double> total);
+  void absorb_model(std::span<const double> total);
+  void absorb_gradient(std::span<const double> total, const Tail& tail);
+  void absorb_lbfgs(std::span<const double> total, const Tail& tail, Outcome& outcome);
+  void begin_lbfgs();
+  std::vector<double> lbfgs_point() const;          // of w_
+  void leave_lbfgs(std::span<const double> point);  // sets w_
+  void retreat(double objective);
+  bool still_falls(double objective);
+  void after_sgd(double objective, Outcome& outcome);
+  void end(Outcome& outcome, const std::string& because);
+  void look_at_held_out(const Tail& tail, Outcome& outcome);
+
+  const Kind kind_;
+  const Parameters parameters_;
+  Attachment job_;
+  Problem problem_;
+  std::unique_ptr<Examples> examples_, eval_;
+  std::vector<std::string> class_names_, feature_names_;
+  bool dense_ = false;
+  int busy_shards_ = 0;  // that have rows
+
+  Progress progress_;
+  std::vector<double> w_;                // as in Problem: the shared model
+  std::vector<double> moments_;          // first, then second, of the columns
+  std::vector<double> class_sums_;       // sample weights by class
+  std::vector<double> squares_;          // of slopes, where rates are adaptive
+  std::vector<double> mean_w_;           // Polyak's, where gradients are sent
+  std::vector<double> best_w_;           // by held-out loss
+  std::vector<double> before_;           // the model one round ago, to go back to
+  std::vector<double> initial_classes_;  // of the model to start from
+  Coordinates coordinates_;              // of SGD
+  std::vector<double> lbfgs_scale_, lbfgs_l1_;
+  std::optional<Lbfgs> lbfgs_;
+  std::optional<Lbfgs::Memory> restored_;  // until attach()
+};
+
+}  // namespace meanwhile::learn::linear

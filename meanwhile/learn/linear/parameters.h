@@ -1,0 +1,90 @@
+// The parameters of linear models, each described once: name, meaning, default. The command line,
+// the JSON of run.json and the model's metadata are made from this description.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/linear/loss.h"
+
+namespace meanwhile::learn::linear {
+
+// Three learners that differ in their losses alone.
+enum class Kind { kSvm, kLogistic, kLinear };
+std::string to_string(Kind kind);
+// THROWS Error(kInput).
+Kind kind_of(const std::string& learner);
+
+struct Parameters {
+  std::string loss;  // empty until settled: depends on the kind
+  double l1 = 0;
+  double l2 = 1e-4;
+  std::string solver = "auto";
+  std::string send = "model";
+  double batch_fraction = 0.01;
+  double learning_rate = 0;
+  bool adaptive = true;
+  bool average = false;
+  bool fit_intercept = true;
+  bool standardize = false;
+  std::string class_weight;
+  std::string multi_class = "auto";
+  double huber_delta = 0;
+  std::int64_t max_iter = 200;
+  double tol = 1e-5;
+  double validation_fraction = 0;
+  std::int64_t patience = 3;
+  std::int64_t history = 10;
+};
+
+// Calls visit(name, field, help) for each parameter.
+template <class P, class Visit>
+void describe(P& p, Visit&& visit) {
+  visit("loss", p.loss, "svm: hinge, squared_hinge; logistic: logistic; linear: squared, huber");
+  visit("l1", p.l1, "penalty l1 * sum |w|: gives weights that are exactly zero");
+  visit("l2", p.l2, "penalty l2 / 2 * sum w^2, beside the mean loss of the rows");
+  visit("solver", p.solver,
+        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; auto: hybrid, but sgd when "
+        "gradients are sent");
+  visit(
+      "send", p.send,
+      "what a shard sends in a round of sgd. model: the weights after a pass over its rows, to be "
+      "averaged; gradient: that of a sampled batch, for one step of all");
+  visit("batch_fraction", p.batch_fraction, "of the rows, sampled in a round that sends gradients");
+  visit("learning_rate", p.learning_rate, "of sgd; 0: found by a search on a sample");
+  visit("adaptive", p.adaptive,
+        "a rate for each feature (Adagrad), and an average of models that trusts most who learned "
+        "most of a feature; off: one rate and the plain mean");
+  visit("average", p.average, "the mean of the steps' weights rather than the last (Polyak)");
+  visit("fit_intercept", p.fit_intercept, "learn a constant, which is not penalised");
+  visit("standardize", p.standardize,
+        "penalise weights of features scaled to unit variance; sparse data stays sparse");
+  visit("class_weight", p.class_weight,
+        "balanced, or weights by label such as 1:2.5,-1:1; default: every row counts the same");
+  visit("multi_class", p.multi_class,
+        "for more than two classes: softmax, ovr (one against the rest); auto: softmax for "
+        "logistic, ovr for svm");
+  visit("huber_delta", p.huber_delta,
+        "errors beyond it count linearly; 0: half the standard deviation of the labels");
+  visit("max_iter", p.max_iter, "rounds at most");
+  visit("tol", p.tol, "stop when five rounds lowered the objective by less than this part of it");
+  visit("validation_fraction", p.validation_fraction,
+        "of the rows: held out, to stop when their loss no longer falls");
+  visit("patience", p.patience, "rounds without a lower held-out loss before stopping");
+  visit("history", p.history, "pairs of vectors that lbfgs keeps");
+}
+
+// The losses of a kind, the default first.
+std::vector<std::string> losses(Kind kind);
+Loss loss_of(const std::string& name);
+
+// Fills in what depends on the kind. THROWS Error(kUsage) naming the parameter and what is allowed.
+Parameters settled(Kind kind, Parameters parameters);
+
+Json to_json(const Parameters& parameters);
+// THROWS Error(kInput) for a value of the wrong type.
+Parameters parameters_from_json(const Json& json);
+
+}  // namespace meanwhile::learn::linear

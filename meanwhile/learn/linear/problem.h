@@ -1,0 +1,94 @@
+// What is to be minimised, and the rows it is minimised over.
+//
+//   (1 / W) sum of weight_i loss(z_i, y_i)  +  sum over columns j of l1_j |w_j| + l2_j / 2 w_j^2
+//
+// with z_i = w . x_i + b, weight_i = sample weight times class weight, W their sum. The intercept b
+// is not penalised.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "meanwhile/base/random.h"
+#include "meanwhile/data/part.h"
+#include "meanwhile/learn/linear/loss.h"
+#include "meanwhile/learn/linear/parameters.h"
+
+namespace meanwhile::learn::linear {
+
+struct Problem {
+  LossFunction loss;
+  bool softmax = false;
+  std::size_t outputs = 1;            // C: 1, or the number of classes
+  std::vector<double> classes;        // label values, ascending; empty: regression
+  std::vector<double> class_weights;  // one a class; empty: all 1
+  std::int64_t cols = 0;              // D
+  bool intercept = true;
+
+  // Weights of C outputs for D columns, then C intercepts.
+  std::size_t size() const { return (static_cast<std::size_t>(cols) + 1) * outputs; }
+  std::size_t intercepts() const { return static_cast<std::size_t>(cols) * outputs; }
+  // What the loss of output c wants for a row with this class number or label.
+  double target(double label, std::size_t c) const {
+    if (classes.empty()) return label;
+    if (outputs == 1) return label > 0 ? 1 : -1;
+    return label == static_cast<double>(c) ? 1 : -1;
+  }
+  // The loss of a row, and the derivatives by z in z. `z` holds `outputs` numbers.
+  double loss_and_slopes(std::span<double> z, double label) const;
+};
+
+// The rows of a part with their labels as numbers of classes (or the values themselves, for
+// regression) and their weights.
+class Examples {
+ public:
+  // THROWS Error(kInput) for labels that are no class, with row and label.
+  Examples(const data::Part& part, const Problem& problem);
+  Examples(const data::Dataset& data, std::span<const data::Shard> shards, const Problem& problem);
+
+  // A fraction of the rows is held out, chosen by (seed, shard, position in the shard).
+  void hold_out(double fraction, std::uint64_t seed);
+
+  const data::Matrix& x() const { return data_->x; }
+  const data::Shard& shard(int s) const { return shards_[static_cast<std::size_t>(s)]; }
+  double label(std::int64_t row) const {
+    const auto i = static_cast<std::size_t>(row);
+    return classes_.empty() ? data_->labels[i] : static_cast<double>(classes_[i]);
+  }
+  double sample_weight(std::int64_t row) const {
+    return data_->weights.empty() ? 1.0 : data_->weights[static_cast<std::size_t>(row)];
+  }
+  double weight(const Problem& problem, std::int64_t row) const {
+    const double w = sample_weight(row);
+    if (problem.class_weights.empty()) return w;
+    return w * problem.class_weights[classes_[static_cast<std::size_t>(row)]];
+  }
+  bool held_out(int s, std::int64_t position) const {
+    if (fraction_ == 0) return false;
+    const base::Random random(seed_, base::Purpose::kHoldOut, static_cast<std::uint32_t>(s), 0);
+    return random.uniform(static_cast<std::uint64_t>(position)) < fraction_;
+  }
+  bool holds_out() const { return fraction_ > 0; }
+
+ private:
+  void number_labels(const Problem& problem);
+
+  const data::Dataset* data_;
+  std::span<const data::Shard> shards_;
+  std::vector<std::uint16_t> classes_;  // of each row here; empty: regression
+  double fraction_ = 0;
+  std::uint64_t seed_ = 0;
+};
+
+// Calls use(row, position) for the rows of a shard in order.
+template <class Use>
+void for_rows(const data::Shard& shard, Use&& use) {
+  std::int64_t position = 0;
+  for (const data::RowRange& block : shard.blocks) {
+    for (std::int64_t row = block.begin; row < block.end; ++row) use(row, position++);
+  }
+}
+
+}  // namespace meanwhile::learn::linear

@@ -1,0 +1,157 @@
+// The passes of SGD, by kind of row and of rate:
+//
+//   sparse rows, one rate       v = c u: shrinking is one multiplication (Bottou)
+//   sparse rows, a rate each    what a weight owes to the penalties is paid on touch
+//   dense rows                  every row touches every weight: nothing to be lazy about
+//
+// Cost: a gather and a scatter for each value stored; a pass begins and ends with one walk over all
+// weights. Rows and the weights they touch are prefetched, which is most of the speed when the
+// weights do not fit into the near caches.
+#include "meanwhile/learn/linear/sgd.h"
+
+#include <algorithm>
+
+#include "meanwhile/learn/linear/order.h"
+#include "meanwhile/learn/linear/rows.h"
+#include "meanwhile/learn/linear/sgd_steps.h"
+
+namespace meanwhile::learn::linear {
+
+namespace {
+
+constexpr std::size_t kRowsAhead = 8, kWeightsAhead = 3;
+
+// What all passes share: the loop over shuffled rows, margins, losses, slopes.
+template <class M>
+class Walk {
+ public:
+  using T = typename M::Value;
+
+  Walk(const M& m, const Problem& problem, const Examples& examples, int shard,
+       const Coordinates& coordinates, const SgdOptions& options, SgdResult& result)
+      : m_(m),
+        problem_(problem),
+        examples_(examples),
+        coordinates_(coordinates),
+        options_(options),
+        shard_(shard),
+        result_(result),
+        scaled_(!coordinates.scale.empty()),
+        z_(problem.outputs) {}
+
+  // `step` has: prefetch(row), margins(row, z), learn(row, slopes, rate), where row is a RowView.
+  template <class Step>
+  void run(Step& step) {
+    ShuffledRows order(examples_, shard_, options_.seed, options_.round);
+    const std::int64_t all = examples_.shard(shard_).rows;
+    const std::int64_t most = options_.most_rows < 0 ? all : std::min(options_.most_rows, all);
+    std::int64_t t = 0;
+    for (auto rows = order.next(); !rows.empty() && t < most; rows = order.next()) {
+      for (std::size_t i = 0; i < rows.size() && t < most; ++i, ++t) {
+        if (i + kRowsAhead < rows.size()) prefetch_row(m_, rows[i + kRowsAhead]);
+        if (i + kWeightsAhead < rows.size()) step.prefetch(view(m_, rows[i + kWeightsAhead]));
+        const double rate = options_.rate / (1 + options_.decay * static_cast<double>(t));
+        const bool late = 2 * t >= most;
+        if (scaled_) {
+          one(step, transformed(view(m_, rows[i])), rows[i], rate, late);
+        } else {
+          one(step, view(m_, rows[i]), rows[i], rate, late);
+        }
+      }
+    }
+    result_.rows = static_cast<double>(t);
+  }
+
+ private:
+  template <class Step, class R>
+  void one(Step& step, const R& row, std::int64_t number, double rate, bool late) {
+    const double label = examples_.label(number), weight = examples_.weight(problem_, number);
+    step.margins(row, z_);
+    const double loss = weight * problem_.loss_and_slopes(z_, label);
+    result_.loss += loss;
+    result_.weight += weight;
+    if (late) {
+      result_.late_loss += loss;
+      result_.late_weight += weight;
+    }
+    const double relative = weight / options_.mean_weight;
+    for (double& slope : z_) slope *= relative;
+    step.learn(row, z_, rate);
+  }
+
+  RowView<double> transformed(const RowView<T>& row) {
+    buffer_.resize(row.size);
+    for (std::size_t k = 0; k < row.size; ++k) {
+      const std::size_t j = row.columns ? static_cast<std::size_t>(row.columns[k]) : k;
+      const double mean = coordinates_.mean.empty() ? 0 : coordinates_.mean[j];
+      buffer_[k] = (static_cast<double>(row.values[k]) - mean) * coordinates_.scale[j];
+    }
+    return {row.columns, buffer_.data(), row.size};
+  }
+
+  const M& m_;
+  const Problem& problem_;
+  const Examples& examples_;
+  const Coordinates& coordinates_;
+  const SgdOptions& options_;
+  const int shard_;
+  SgdResult& result_;
+  const bool scaled_;
+  std::vector<double> z_;       // margins, then slopes
+  std::vector<double> buffer_;  // a row in other coordinates
+};
+
+}  // namespace
+
+void Coordinates::enter(const Problem& problem, std::span<double> w) const {
+  if (scale.empty()) return;
+  const std::size_t C = problem.outputs;
+  for (std::size_t j = 0; j < scale.size(); ++j) {
+    for (std::size_t c = 0; c < C; ++c) {
+      if (!mean.empty()) w[problem.intercepts() + c] += w[j * C + c] * mean[j];
+      w[j * C + c] /= scale[j];
+    }
+  }
+}
+
+void Coordinates::leave(const Problem& problem, std::span<double> v) const {
+  if (scale.empty()) return;
+  const std::size_t C = problem.outputs;
+  for (std::size_t j = 0; j < scale.size(); ++j) {
+    for (std::size_t c = 0; c < C; ++c) {
+      v[j * C + c] *= scale[j];
+      if (!mean.empty()) v[problem.intercepts() + c] -= v[j * C + c] * mean[j];
+    }
+  }
+}
+
+SgdResult sgd_pass(const Problem& problem, const Examples& examples, int shard,
+                   const Coordinates& coordinates, std::span<const double> v,
+                   std::span<const double> squares, const SgdOptions& options) {
+  SgdResult result;
+  std::visit(
+      [&](const auto& m) {
+        using M = std::decay_t<decltype(m)>;
+        Walk walk(m, problem, examples, shard, coordinates, options, result);
+        if constexpr (!data::kIsSparse<M>) {
+          result.v.assign(v.begin(), v.end());
+          result.squares.assign(squares.begin(), squares.end());
+          DenseRate step(problem, coordinates, options, result);
+          walk.run(step);
+          step.finish();
+        } else if (options.adaptive) {
+          RateEach step(problem, options, v, squares);
+          walk.run(step);
+          step.finish(result);
+        } else {
+          result.v.assign(v.begin(), v.end());
+          OneRate step(problem, options, result.v);
+          walk.run(step);
+          result.shrink = step.finish(result.rows);
+        }
+      },
+      examples.x());
+  return result;
+}
+
+}  // namespace meanwhile::learn::linear
