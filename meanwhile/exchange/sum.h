@@ -26,6 +26,8 @@ class OrderedSum {
   OrderedSum(int shards, Range mine, std::size_t size)
       : shards_(shards), mine_(mine), size_(size) {}
 
+  // Of an update.
+  std::size_t size() const { return size_; }
   // A zeroed update to fill, of the size given.
   Update take();
   // Hands in the update of `shard`, once for each of mine.

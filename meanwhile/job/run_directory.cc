@@ -220,14 +220,16 @@ void RunDirectory::write_trace(const base::Trace& trace) {
 void write_state(const fs::path& path, const learn::State& state, std::int64_t rounds) {
   std::map<std::string, data::Tensor> tensors = state.learned;
   for (const auto& [name, tensor] : state.carried) tensors.emplace("carried/" + name, tensor);
-  data::write_safetensors(path, tensors,
-                          {{"kind", "model"},
-                           {"learner", state.learner},
-                           {"parameters", text_of(state.parameters, -1)},
-                           {"progress", text_of(state.progress, -1)},
-                           {"rounds", std::to_string(rounds)},
-                           {"version", kVersion},
-                           {"format_version", "1"}});
+  data::write_safetensors(
+      path, tensors,
+      {{"kind", "model"},
+       {"learner", state.learner},
+       {"parameters", text_of(state.parameters, -1)},
+       {"progress", text_of(state.progress, -1)},
+       {"about", text_of(state.about.is_null() ? learn::Json::object() : state.about, -1)},
+       {"rounds", std::to_string(rounds)},
+       {"version", kVersion},
+       {"format_version", "1"}});
 }
 
 std::int64_t rounds_of(const data::SafetensorsFile& file) {

@@ -2,9 +2,13 @@
 //
 // Returns when the learner is done, at the time limit, or when it is told to stop.
 //
-// How: S shards are S tasks of a pool of P threads; whoever finishes the second of two sibling
-// shards adds them (exchange::OrderedSum), so the sum is the same to the last bit for every P and
-// every order of arrival. Everything else happens on the calling thread between rounds.
+// How: the S shards of a node are tasks of a pool of threads; whoever finishes the second of two
+// sibling shards adds them (exchange::OrderedSum). With several nodes, the sums of each one's
+// subtrees are then put together by an exchange. Both follow the one order, so the sum is the same
+// to the last bit for any number of threads and nodes and every order of arrival. Everything else
+// happens on the calling thread between rounds, and on every node alike: what a node decides, such
+// as to stop, it may only decide from what all nodes know. What it alone knows (a signal, a clock)
+// it says in two numbers behind its update, which are summed with it.
 //
 // Invariants: the learner changes in absorb() only, so at any moment its state is that of the last
 // finished round, and a round that was interrupted leaves nothing behind. Metrics are written
@@ -24,7 +28,9 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/deal.h"
+#include "meanwhile/exchange/allreduce.h"
 #include "meanwhile/exchange/sum.h"
+#include "meanwhile/exchange/tree.h"
 #include "meanwhile/job/memory.h"
 
 namespace meanwhile::job {
@@ -47,45 +53,52 @@ struct WorkSpan {
   double begin_s = 0, end_s = 0;
 };
 
-TrainOptions resolve(TrainOptions options, const data::Dataset& data) {
+// Behind an update where there are several nodes: how many of them want to stop, and why.
+constexpr std::size_t kVotes = 2, kInterrupted = 0, kTimeIsUp = 1;
+
+TrainOptions resolve(TrainOptions options, const data::Part& part) {
+  options.shards = static_cast<int>(part.shards.size());
   if (options.workers == 0) options.workers = base::hardware_threads();
-  if (options.shards == 0) {
-    options.shards = data::default_shards(data::byte_size(data), options.workers);
-  }
   if (options.memory_limit_bytes == 0) options.memory_limit_bytes = memory_bytes() / 4 * 3;
-  options.workers = std::min(options.workers, options.shards);
   return options;
 }
 
 class Loop {
  public:
-  Loop(learn::Learner& learner, const data::Dataset& data, const TrainOptions& options,
+  Loop(learn::Learner& learner, const data::Part& part, const TrainOptions& options,
        RunDirectory* run, const std::atomic<bool>* stop,
        const std::function<void(const RoundEvent&)>& observe)
       : learner_(learner),
-        data_(data),
-        options_(resolve(options, data)),
+        part_(part),
+        options_(resolve(options, part)),
         run_(run),
         stop_(stop),
         observe_(observe),
-        shards_(data::deal(data::rows(data.x), options_.shards, options_.seed)),
-        pool_(options_.workers),
-        sum_(options_.shards, 0),
-        spans_(shards_.size()) {
+        nodes_(options_.transport == nullptr ? 1 : options_.transport->size()),
+        mine_(nodes_ == 1 ? exchange::Range{0, options_.shards}
+                          : exchange::owned(options_.shards, options_.transport->rank(), nodes_)),
+        pool_(std::clamp(options_.workers, 1, std::max(1, mine_.size()))),
+        sum_(options_.shards, mine_, 0),
+        spans_(part.shards.size()) {
     result_.rounds = options_.rounds_done;
-    result_.workers = options_.workers;
+    result_.workers = pool_.size() * nodes_;
+    result_.nodes = nodes_;
     result_.shards = options_.shards;
   }
 
   TrainResult train();
 
  private:
+  bool time_limit_passed() const {
+    return options_.time_limit_s > 0 && now_s() - begin_s_ >= options_.time_limit_s;
+  }
   bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
   std::string where() const {
     return fmt::format("{} round {}", learner_.name(), result_.rounds + 1);
   }
   void go();
   std::optional<learn::Outcome> round();
+  std::span<const double> exchanged();
   void trace(const char* name, int worker, int shard, double begin_s, double end_s);
   void record(const learn::Outcome& outcome, double begin_s);
   void record_seeding();
@@ -94,17 +107,22 @@ class Loop {
   void finish();
 
   learn::Learner& learner_;
-  const data::Dataset& data_;
+  const data::Part& part_;
   const TrainOptions options_;
   RunDirectory* const run_;
   const std::atomic<bool>* const stop_;
   const std::function<void(const RoundEvent&)>& observe_;
-  const std::vector<data::Shard> shards_;
+  const int nodes_;
+  const exchange::Range mine_;  // shards
   base::ThreadPool pool_;
   exchange::OrderedSum sum_;
+  exchange::Update total_;     // where there are several nodes
+  exchange::Traffic traffic_;  // of the present round
+  double exchange_s_ = 0;      // of the present round
   base::Trace trace_;
   std::int64_t trace_events_ = 0;
   std::vector<WorkSpan> spans_;  // of the present round, by shard
+  double begin_s_ = 0;           // of this call
   double start_s_ = 0;           // when training would have begun had it never been interrupted
   double checkpoint_s_ = 0;      // when the last one was written
   bool changed_ = false;         // the learner, since then
@@ -116,11 +134,18 @@ class Loop {
 };
 
 TrainResult Loop::train() {
-  const bool release = data_.mapped && data::byte_size(data_) > options_.memory_limit_bytes;
-  if (!release) data::make_resident(data_);
-  learner_.attach({&data_, shards_, options_.seed, release});
-  const double begin_s = now_s();
-  start_s_ = checkpoint_s_ = begin_s;
+  // Of several nodes each touches its own rows only: nothing is to be made resident beyond them.
+  const bool release =
+      part_.data.mapped && data::byte_size(part_.data) / nodes_ > options_.memory_limit_bytes;
+  if (!release && nodes_ == 1) data::make_resident(part_.data);
+  begin_s_ = start_s_ = checkpoint_s_ = now_s();
+  try {
+    learner_.attach({&part_.data, part_.shards, options_.seed, release, part_.labelled,
+                     part_.label_values, options_.eval, &pool_});
+  } catch (const Error& e) {
+    if (nodes_ > 1) options_.transport->fail(e.kind(), e.what());
+    throw;
+  }
   if (run_ != nullptr) {
     start_s_ -= run_->keep_metrics(options_.rounds_done);
     run_->write_run({{"status", "running"},
@@ -128,13 +153,18 @@ TrainResult Loop::train() {
                      {"learner", learner_.name()},
                      {"seed", options_.seed},
                      {"shards", options_.shards},
-                     {"workers", options_.workers}});
+                     {"workers", result_.workers},
+                     {"nodes", nodes_}});
   }
   try {
     go();
-    result_.train_s = now_s() - begin_s;
+    result_.train_s = now_s() - begin_s_;
     finish();
   } catch (const std::exception& e) {
+    if (nodes_ > 1) {
+      const auto* error = dynamic_cast<const Error*>(&e);
+      options_.transport->fail(error ? error->kind() : ErrorKind::kFailed, e.what());
+    }
     try {
       if (run_ != nullptr) run_->write_run({{"status", "failed"}, {"error", e.what()}});
     } catch (const Error&) {  // a full disk, most likely what is being reported already
@@ -145,8 +175,7 @@ TrainResult Loop::train() {
 }
 
 void Loop::go() {
-  const double begin_s = now_s();
-  while (!stopped()) {
+  while (nodes_ > 1 || !stopped()) {
     const double round_begin_s = now_s();
     const std::optional<learn::Outcome> outcome = round();
     if (!outcome) break;
@@ -162,10 +191,13 @@ void Loop::go() {
       return;
     }
     const bool seeding = outcome->phase == Phase::kSeed;
-    if (!seeding && options_.time_limit_s > 0 && now_s() - begin_s >= options_.time_limit_s) {
+    const bool time_is_up =
+        nodes_ > 1 ? total_[total_.size() - kVotes + kTimeIsUp] > 0 : time_limit_passed();
+    if (!seeding && time_is_up) {
       result_.stopped_because = fmt::format("time limit of {} s reached", options_.time_limit_s);
       return;
     }
+    if (nodes_ > 1 && total_[total_.size() - kVotes + kInterrupted] > 0) break;
     const double due_s =
         std::max(options_.checkpoint_seconds, seeding ? kSeedCheckpointSeconds : 0.0);
     if (now_s() - checkpoint_s_ >= due_s) checkpoint();
@@ -176,36 +208,44 @@ void Loop::go() {
 
 // One round; nothing when it was interrupted, the learner then is as it was before.
 std::optional<learn::Outcome> Loop::round() {
-  sum_.restart(learner_.update_size());
+  const std::size_t size = learner_.update_size();
+  sum_.restart(size + (nodes_ > 1 ? kVotes : 0));
   std::atomic<int> given = 0;
-  pool_.run(options_.shards, [&](std::int64_t task, int thread) {
-    if (stopped()) return;
-    const int shard = static_cast<int>(task);
+  pool_.run(mine_.size(), [&](std::int64_t task, int thread) {
+    if (nodes_ == 1 && stopped()) return;
+    const int shard = mine_.begin + static_cast<int>(task);
     const double begin_s = now_s();
     try {
       exchange::Update update = sum_.take();
-      learner_.work(shard, update);
+      learner_.work(shard, std::span(update).first(size));
+      if (nodes_ > 1 && task == 0) {
+        update[size + kInterrupted] = stopped() ? 1 : 0;
+        update[size + kTimeIsUp] = time_limit_passed() ? 1 : 0;
+      }
       sum_.give(shard, std::move(update));
     } catch (Error& e) {
       e.in(fmt::format("{}, shard {}", where(), shard));
       throw;
     }
-    spans_[static_cast<std::size_t>(task)] = {thread, begin_s, now_s()};
+    spans_[static_cast<std::size_t>(shard)] = {thread, begin_s, now_s()};
     given.fetch_add(1, std::memory_order_relaxed);
   });
-  if (given != options_.shards) return std::nullopt;
+  if (given != mine_.size()) return std::nullopt;
+  const std::span<const double> total = exchanged().first(size);
   const double begin_s = now_s();
   try {
-    learn::Outcome outcome = learner_.absorb(sum_.total());
+    learn::Outcome outcome = learner_.absorb(total);
     if (outcome.phase != Phase::kSeed) {
       if (!std::isfinite(outcome.objective)) {
         throw Error(ErrorKind::kFailed,
                     "the objective is not finite ({}); scale the data to smaller values",
                     outcome.objective);
       }
-      for (std::size_t s = 0; s < spans_.size(); ++s) {
-        trace("work", spans_[s].thread, static_cast<int>(s), spans_[s].begin_s, spans_[s].end_s);
+      for (int s = mine_.begin; s < mine_.end; ++s) {
+        const WorkSpan& span = spans_[static_cast<std::size_t>(s)];
+        trace("work", span.thread, s, span.begin_s, span.end_s);
       }
+      if (nodes_ > 1) trace("exchange", 0, -1, begin_s - exchange_s_, begin_s);
       trace("absorb", 0, -1, begin_s, now_s());
     }
     return outcome;
@@ -213,6 +253,26 @@ std::optional<learn::Outcome> Loop::round() {
     e.in(where());
     throw;
   }
+}
+
+// The sum over all shards of all nodes.
+std::span<const double> Loop::exchanged() {
+  if (nodes_ == 1) return sum_.total();
+  const double begin_s = now_s();
+  const std::vector<exchange::Partial> partials = sum_.partials();
+  total_.resize(sum_.size());
+  try {
+    const auto exchange =
+        options_.exchange == Exchange::kTree ? exchange::tree : exchange::allreduce;
+    traffic_ = exchange(*options_.transport, options_.shards, partials, total_,
+                        static_cast<std::size_t>(exchange::kPieceBytes));
+  } catch (Error& e) {
+    e.in(fmt::format("{}, {} of {} numbers", where(),
+                     options_.exchange == Exchange::kTree ? "tree" : "allreduce", total_.size()));
+    throw;
+  }
+  exchange_s_ = now_s() - begin_s;
+  return total_;
 }
 
 void Loop::trace(const char* name, int worker, int shard, double begin_s, double end_s) {
@@ -238,6 +298,12 @@ void Loop::record(const learn::Outcome& outcome, double begin_s) {
   }
   line["objective"] = outcome.objective;
   if (outcome.record.is_object()) line.update(outcome.record);
+  if (nodes_ > 1) {
+    line["exchange"] = {{"seconds", exchange_s_},
+                        {"messages", traffic_.messages},
+                        {"bytes", traffic_.bytes},
+                        {"sparse_messages", traffic_.sparse_messages}};
+  }
   line["seconds"] = end_s - begin_s;
   line["elapsed_s"] = end_s - start_s_;
   if (run_ != nullptr) run_->append_metrics(line);
@@ -292,10 +358,27 @@ void Loop::finish() {
 
 }  // namespace
 
-TrainResult train(learn::Learner& learner, const data::Dataset& data, const TrainOptions& options,
+TrainResult train(learn::Learner& learner, const data::Part& data, const TrainOptions& options,
                   RunDirectory* run, const std::atomic<bool>* stop,
                   const std::function<void(const RoundEvent&)>& observe) {
   return Loop(learner, data, options, run, stop, observe).train();
+}
+
+TrainResult train(learn::Learner& learner, const data::Dataset& data, const TrainOptions& options,
+                  RunDirectory* run, const std::atomic<bool>* stop,
+                  const std::function<void(const RoundEvent&)>& observe) {
+  const int workers = options.workers == 0 ? base::hardware_threads() : options.workers;
+  const int shards =
+      options.shards == 0 ? data::default_shards(data::byte_size(data), workers) : options.shards;
+  data::Part part;
+  part.data = data;
+  part.rows = data::rows(data.x);
+  part.stored = data::stored(data.x);
+  part.shards = data::deal(part.rows, shards, options.seed);
+  part.labelled = !data.labels.empty();
+  part.weighted = !data.weights.empty();
+  part.label_values = data::label_values(data, workers);
+  return train(learner, part, options, run, stop, observe);
 }
 
 }  // namespace meanwhile::job

@@ -10,20 +10,30 @@
 
 #include "meanwhile/base/trace.h"
 #include "meanwhile/data/dataset.h"
+#include "meanwhile/data/part.h"
 #include "meanwhile/job/run_directory.h"
 #include "meanwhile/learn/learner.h"
+#include "meanwhile/transport/transport.h"
 
 namespace meanwhile::job {
 
+// How the sums of several nodes become one: see exchange/.
+enum class Exchange { kAllreduce, kTree };
+
 struct TrainOptions {
-  int workers = 0;  // threads; 0: all the machine offers
-  int shards = 0;   // 0: data::default_shards()
+  int workers = 0;  // threads of this node; 0: all the machine offers
+  int shards = 0;   // 0: data::default_shards(). Of a Part: those it was dealt to
   std::uint64_t seed = 0;
   std::int64_t rounds_done = 0;  // rounds behind the state that the learner was restored from
   double time_limit_s = 0;       // 0: none. Checked after each kTrain round: there is a model then
   double checkpoint_seconds = 10;  // 0: after every kTrain round
   // Of mapped data kept resident; 0: three quarters of what the machine or the cgroup has.
   std::int64_t memory_limit_bytes = 0;
+  // The other nodes of the job; null: there are none. Every node calls train() with its own part of
+  // the same data, a learner in the same state and the same options (but for workers).
+  transport::Transport* transport = nullptr;
+  Exchange exchange = Exchange::kAllreduce;
+  const data::Part* eval = nullptr;  // held-out rows for learners that look at some
 };
 
 struct RoundEvent {
@@ -41,7 +51,8 @@ struct TrainResult {
   bool interrupted = false;  // `stop` was set: a checkpoint was written, but no model
   // Of the last kTrain or kScore round; NaN when this call finished none.
   double objective = std::numeric_limits<double>::quiet_NaN();
-  int workers = 0, shards = 0;
+  int workers = 0, shards = 0;  // workers: threads of all nodes
+  int nodes = 1;
   double train_s = 0;  // of this call
   std::string model_sha256;
 };
@@ -50,8 +61,16 @@ struct TrainResult {
 // shards), or at the time limit. With `run`, keeps metrics.jsonl, checkpoints, trace.json and
 // model.safetensors there, and in run.json what ran and how it ended. `observe`, if set, is told of
 // every round, on the calling thread.
+//
+// With several nodes the result is the same on all, but for times; `run` is for one of them. A node
+// that is told to stop, or whose time is up, stops all after the present round.
 // THROWS what the learner throws, with its name, the round and the shard before the message;
-// Error(kFailed) when the objective is not finite.
+// Error(kFailed) when the objective is not finite. What one node throws, all throw: "worker 3:
+// ...".
+TrainResult train(learn::Learner& learner, const data::Part& data, const TrainOptions& options,
+                  RunDirectory* run = nullptr, const std::atomic<bool>* stop = nullptr,
+                  const std::function<void(const RoundEvent&)>& observe = {});
+// All rows are here, and this is the only node.
 TrainResult train(learn::Learner& learner, const data::Dataset& data, const TrainOptions& options,
                   RunDirectory* run = nullptr, const std::atomic<bool>* stop = nullptr,
                   const std::function<void(const RoundEvent&)>& observe = {});
