@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/cli/console.h"
 
 namespace CLI {
@@ -15,6 +16,13 @@ class App;
 namespace meanwhile::cli {
 
 inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitInterrupted = 130;
+
+// What an error means to whoever started the program.
+inline int exit_code(const base::Error& error) {
+  const bool mistake =
+      error.kind() == base::ErrorKind::kUsage || error.kind() == base::ErrorKind::kInput;
+  return mistake ? kExitUsage : kExitFailed;
+}
 
 struct Context {
   Console& console;

@@ -33,6 +33,7 @@ int Console::width() const {
 }
 
 void Console::out(std::string_view text) {
+  if (mute_) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error();
 }
 
@@ -44,6 +45,8 @@ void Console::say(std::string_view text) {
   if (!quiet_) std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void Console::error(std::string_view message) { fmt::print(stderr, "meanwhile: {}\n", message); }
+void Console::error(std::string_view message) {
+  if (!mute_) fmt::print(stderr, "meanwhile: {}\n", message);
+}
 
 }  // namespace meanwhile::cli

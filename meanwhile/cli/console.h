@@ -15,6 +15,8 @@ class Console {
   // Says nothing but errors from here on.
   void be_quiet() { quiet_ = true; }
   bool quiet() const { return quiet_; }
+  // Says nothing at all: another process does.
+  void be_mute() { quiet_ = mute_ = true; }
   // Whether standard error is a terminal.
   bool terminal() const { return terminal_; }
   // Columns of that terminal, 80 when it does not say.
@@ -30,7 +32,7 @@ class Console {
   void error(std::string_view message);
 
  private:
-  bool quiet_ = false;
+  bool quiet_ = false, mute_ = false;
   bool terminal_;
 };
 

@@ -24,7 +24,7 @@ struct Evaluate {
 
   int run(const Context& context) {
     const LoadedModel loaded = flags.load();
-    const data::Dataset data = flags.read(loaded);
+    const data::Dataset data = flags.read(context.console, loaded);
     const learn::Json measures = loaded.model->evaluate(data, flags.threads());
     context.console.out(json ? json_line(measures) : shown(measures));
     return kExitDone;

@@ -171,8 +171,9 @@ class KMeansModel final : public TrainedModel {
   explicit KMeansModel(Model model) : model_(std::move(model)) {}
 
   std::int64_t cols() const override { return model_.cols; }
-  std::vector<std::int32_t> predict(const data::Dataset& data, int threads) const override {
-    return learn::kmeans::assign(model_, data, threads).labels;
+  Predictions predict(const data::Dataset& data, int threads) const override {
+    const auto labels = learn::kmeans::assign(model_, data, threads).labels;
+    return {{labels.begin(), labels.end()}, {}};
   }
   std::int64_t transformed_cols() const override { return model_.n_clusters; }
   void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,

@@ -23,9 +23,31 @@ constexpr LearnerEntry kLearners[] = {
      "  meanwhile train kmeans large.safetensors --batch-size 10000 --memory-limit 2G\n"
      "  meanwhile train kmeans points.npy --init centres.npy\n",
      add_kmeans_flags, load_kmeans},
+    {"svm", "support vector machine: linear, hinge or squared hinge loss",
+     "examples:\n"
+     "  meanwhile train svm train.libsvm.gz --l2 1e-4 --eval test.libsvm --out runs/svm\n"
+     "  meanwhile train svm train.libsvm --send gradient --exchange tree --batch-fraction 0.01\n"
+     "  mpirun -n 8 meanwhile train svm train.libsvm --out runs/mpi\n",
+     add_svm_flags, load_linear, true},
+    {"logistic", "logistic regression: two classes, or more (softmax, one against the rest)",
+     "examples:\n"
+     "  meanwhile train logistic train.libsvm --l1 1e-5 --l2 1e-6\n"
+     "  meanwhile train logistic train.csv --label-column -1 --validation-fraction 0.1\n"
+     "  meanwhile train logistic train.libsvm --solver lbfgs --tol 1e-6\n",
+     add_logistic_flags, load_linear, true},
+    {"linear", "linear regression: squared or Huber's loss",
+     "examples:\n"
+     "  meanwhile train linear houses.csv --label-column price --loss huber\n"
+     "  meanwhile train linear houses.csv --label-column price --l1 0.1 --standardize\n",
+     add_linear_flags, load_linear, true},
 };
 
 }  // namespace
+
+void TrainedModel::probabilities(const data::Dataset&, std::int64_t, std::int64_t, int,
+                                 std::span<double>) const {
+  throw Error(ErrorKind::kUsage, "--probabilities: this model gives none; 'train logistic' does");
+}
 
 std::span<const LearnerEntry> learners() { return kLearners; }
 

@@ -37,12 +37,26 @@ class LearnerFlags {
   virtual std::unique_ptr<learn::Learner> warm_start(const data::SafetensorsFile& state) const = 0;
 };
 
+// What a model says of each row: a class, a cluster, or a number.
+struct Predictions {
+  std::vector<double> values;
+  std::vector<std::string> names;  // not empty: values are indices into it
+};
+
 // What was learned, for the commands that use it.
 class TrainedModel {
  public:
   virtual ~TrainedModel() = default;
   virtual std::int64_t cols() const = 0;
-  virtual std::vector<std::int32_t> predict(const data::Dataset& data, int threads) const = 0;
+  // Whether sparse data may have more columns than the model: they count nothing.
+  virtual bool knows_nothing_of_more_columns() const { return false; }
+  virtual Predictions predict(const data::Dataset& data, int threads) const = 0;
+  // Labels of the classes, in order; empty when it has none.
+  virtual std::vector<std::string> classes() const { return {}; }
+  // Of rows [begin, end), (end - begin) x classes, row-major. THROWS Error(kUsage) when the model
+  // gives none.
+  virtual void probabilities(const data::Dataset& data, std::int64_t begin, std::int64_t end,
+                             int threads, std::span<double> values) const;
   virtual std::int64_t transformed_cols() const = 0;
   // Rows [begin, end) of `data`, (end - begin) x transformed_cols(), row-major.
   virtual void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
@@ -58,6 +72,7 @@ struct LearnerEntry {
   const char* examples;  // of `train`, for its help
   std::unique_ptr<LearnerFlags> (*add_flags)(CLI::App& app);
   std::unique_ptr<TrainedModel> (*load)(const data::SafetensorsFile& file);
+  bool held_out = false;  // whether it looks at held-out data while it trains
 };
 
 std::span<const LearnerEntry> learners();
@@ -74,5 +89,11 @@ LoadedModel load_model(const std::filesystem::path& path);
 // k-means, in kmeans.cc.
 std::unique_ptr<LearnerFlags> add_kmeans_flags(CLI::App& app);
 std::unique_ptr<TrainedModel> load_kmeans(const data::SafetensorsFile& file);
+
+// Linear models, in linear.cc.
+std::unique_ptr<LearnerFlags> add_svm_flags(CLI::App& app);
+std::unique_ptr<LearnerFlags> add_logistic_flags(CLI::App& app);
+std::unique_ptr<LearnerFlags> add_linear_flags(CLI::App& app);
+std::unique_ptr<TrainedModel> load_linear(const data::SafetensorsFile& file);
 
 }  // namespace meanwhile::cli

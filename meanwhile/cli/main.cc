@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/cli/cluster.h"
 #include "meanwhile/cli/commands.h"
 #include "meanwhile/cli/help_format.h"
 #include "meanwhile/job/version.h"
@@ -45,7 +46,12 @@ int run(const Context& context) {
     return kExitDone;
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) return command.run(context);
+    if (!command.app->parsed()) continue;
+    if (launched().size > 1 && !program.got_subcommand("train")) {
+      throw base::Error(base::ErrorKind::kUsage,
+                        "{} ranks were started, but only train uses several", launched().size);
+    }
+    return command.run(context);
   }
   return kExitUsage;
 }
@@ -59,8 +65,7 @@ int guarded(const Context& context) {
     return kExitDone;
   } catch (const base::Error& e) {
     context.console.error(e.what());
-    const bool mistake = e.kind() == base::ErrorKind::kUsage || e.kind() == base::ErrorKind::kInput;
-    return mistake ? kExitUsage : kExitFailed;
+    return exit_code(e);
   } catch (const std::bad_alloc&) {
     context.console.error("out of memory");
     return kExitFailed;
@@ -75,5 +80,7 @@ int guarded(const Context& context) {
 
 int main(int argc, char** argv) {
   meanwhile::cli::Console console;
+  // Of ranks that all make the same mistake, one says so.
+  if (meanwhile::cli::launched().rank > 0) console.be_mute();
   return meanwhile::cli::guarded({console, {argv, argv + argc}});
 }

@@ -8,6 +8,7 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/cli/flags.h"
+#include "meanwhile/data/clip.h"
 
 namespace meanwhile::cli {
 
@@ -35,9 +36,16 @@ LoadedModel ModelFlags::load() {
   return load_model(model_);
 }
 
-data::Dataset ModelFlags::read(const LoadedModel& loaded) const {
+data::Dataset ModelFlags::read(Console& console, const LoadedModel& loaded) const {
   const std::int64_t cols = loaded.model->cols();
   data::Dataset data = input_.read(workers_, cols);
+  const bool more = data::is_sparse(data) && data::cols(data.x) > cols;
+  if (more && loaded.model->knows_nothing_of_more_columns()) {
+    console.say(fmt::format(
+        "note: {} has {} columns, the model was made from {}; the others count nothing\n",
+        input_.files().front(), data::cols(data.x), cols));
+    return data::clip_columns(data, cols);
+  }
   if (data::cols(data.x) != cols) {
     throw Error(ErrorKind::kInput,
                 "{}: {} columns, but the model was made from {}; is one of them a label "

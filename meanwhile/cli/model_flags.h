@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "meanwhile/cli/console.h"
 #include "meanwhile/cli/input_flags.h"
 #include "meanwhile/cli/learners.h"
 
@@ -19,7 +20,7 @@ class ModelFlags {
   // Checks everything that was given and loads the model. THROWS Error(kUsage, kInput).
   LoadedModel load();
   // Reads the data for it. THROWS Error(kInput), also when the columns do not fit.
-  data::Dataset read(const LoadedModel& loaded) const;
+  data::Dataset read(Console& console, const LoadedModel& loaded) const;
   int threads() const { return workers_; }
 
  private:

@@ -22,14 +22,17 @@ learn::Json shape_of(const data::Dataset& data) {
                          data::kIsSparse<M> ? "sparse" : "dense");
       },
       data.x);
-  return {{"rows", data::rows(data.x)},
-          {"cols", data::cols(data.x)},
-          {"stored", data::stored(data.x)},
-          {"dtype", dtype},
-          {"layout", layout},
-          {"bytes", data::byte_size(data)},
-          {"mapped", data.mapped},
-          {"weighted", !data.weights.empty()}};
+  return {{"rows", data::rows(data.x)},     {"cols", data::cols(data.x)}, {"stored", data::stored(data.x)},
+          {"dtype", dtype},        {"layout", layout},           {"bytes", data::byte_size(data)},
+          {"mapped", data.mapped}, {"weighted", !data.weights.empty()}};
+}
+
+learn::Json shape_of(const data::Part& part) {
+  Json shape = shape_of(part.data);
+  shape["rows"] = part.rows;
+  shape["stored"] = part.stored;
+  shape["weighted"] = part.weighted;
+  return shape;
 }
 
 fs::path next_run(const std::string& name) {
@@ -62,6 +65,7 @@ Json result_json(const Json& asked, const job::TrainResult& result) {
   json["finished"] = result.done;
   json["objective"] = result.objective;  // null when no round was finished
   json["workers"] = result.workers;
+  json["nodes"] = result.nodes;
   json["shards"] = result.shards;
   json["seconds"]["train"] = result.train_s;
   json["model_sha256"] = result.model_sha256;

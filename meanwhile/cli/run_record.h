@@ -4,14 +4,16 @@
 #include <filesystem>
 #include <string>
 
-#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/part.h"
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::cli {
 
-// Rows, columns, stored values, type, layout, bytes.
+// Rows, columns, stored values, type, layout, bytes; of a part, rows and values are those of the
+// whole data, and bytes those that are here.
 learn::Json shape_of(const data::Dataset& data);
+learn::Json shape_of(const data::Part& part);
 
 // runs/NAME-N with the smallest N that is free.
 std::filesystem::path next_run(const std::string& name);

@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/base/trace.h"
+#include "meanwhile/cli/cluster.h"
 #include "meanwhile/cli/commands.h"
 #include "meanwhile/cli/flags.h"
 #include "meanwhile/cli/input_flags.h"
@@ -21,6 +23,10 @@
 #include "meanwhile/cli/progress.h"
 #include "meanwhile/cli/run_record.h"
 #include "meanwhile/cli/show.h"
+#include "meanwhile/data/clip.h"
+#include "meanwhile/job/agree.h"
+#include "meanwhile/job/load.h"
+#include "meanwhile/transport/threads.h"
 
 namespace meanwhile::cli {
 
@@ -58,6 +64,18 @@ struct Resumed {
   std::int64_t rounds = 0;
 };
 
+// One of the nodes of a job: the only one, an MPI rank, or a thread that plays one.
+struct Node {
+  transport::Transport* transport = nullptr;  // null: there are no others
+  int workers = 1;                            // threads
+  data::Part part, eval;
+  bool other_data = false;  // than that of the run to resume
+  Json record;              // what goes to run.json and to --json
+
+  bool first() const { return transport == nullptr || transport->rank() == 0; }
+  int nodes() const { return transport == nullptr ? 1 : transport->size(); }
+};
+
 class Train {
  public:
   Train(CLI::App& app, const LearnerEntry& entry) : entry_(entry) {
@@ -65,12 +83,26 @@ class Train {
     learner_ = entry.add_flags(app);
     const auto job = [](CLI::Option* option) { return option->group("Job"); };
     seed_option_ = job(add_whole(app, "--seed", seed_, "of all random numbers", 0));
-    job(add_whole(app, "--workers", workers_, "threads; 0: all the machine offers", 0));
+    job(add_choice(app, "--runtime", runtime_, {"auto", "threads", "mpi"},
+                   "where workers live; auto: mpi when started by mpirun"));
+    job(add_whole(app, "--workers", workers_,
+                  "threads (of each rank, with mpi); 0: all the machine offers", 0));
     shards_option_ = job(add_whole(app, "--shards", shards_,
                                    "parts of the data, which fix the order of every sum: the model "
                                    "depends on it, never on the workers; 0: by the data's size",
                                    0));
+    job(add_choice(app, "--exchange", exchange_, {"auto", "allreduce", "tree"},
+                   "who adds what of several workers' updates; auto: allreduce between ranks, and "
+                   "within one process in shared memory. With threads, allreduce and tree give "
+                   "every worker a model of its own, as on a cluster: to compare them"));
+    if (entry.held_out) {
+      job(app.add_option("--eval", eval_, "held-out data, to stop when its loss no longer falls"))
+          ->type_name("FILE");
+    }
     job(add_real(app, "--time-limit", time_limit_, "seconds of training; 0: none", 0));
+    job(add_real(app, "--timeout", timeout_,
+                 "seconds to wait for a worker that gives no sign before the run is given up",
+                 0.1));
     job(add_real(app, "--checkpoint-seconds", checkpoint_seconds_,
                  "between checkpoints; 0: after every round", 0));
     job(add_bytes(app, "--memory-limit", memory_limit_,
@@ -88,12 +120,18 @@ class Train {
   int run(const Context& context);
 
  private:
-  void check();
-  void load(Console& console, Progress& progress);
-  std::unique_ptr<learn::Learner> make_learner(Console& console);
-  bool nothing_left(const learn::Learner& learner) const;
-  job::RunDirectory open_directory();
-  int report(const Context& context, const job::RunDirectory& directory,
+  void check(Console& console, const Launched& launch);
+  void keep_what_was(Console& console);
+  int run_mpi(const Context& context);
+  int run_threads(const Context& context);
+  int run_node(const Context& context, Node& node);
+  void load(Progress& progress, Node& node) const;
+  std::unique_ptr<learn::Learner> make_learner(Console& console, const Node& node) const;
+  bool nothing_left(const learn::Learner& learner, const Node& node) const;
+  job::RunDirectory open_directory() const;
+  job::TrainResult train_node(const Context& context, Node& node, learn::Learner& learner,
+                              job::RunDirectory* directory, Progress& progress) const;
+  int report(const Context& context, const Node& node, const job::RunDirectory& directory,
              const job::TrainResult& result) const;
 
   const LearnerEntry& entry_;
@@ -102,21 +140,28 @@ class Train {
   const CLI::Option *seed_option_, *shards_option_;
   std::uint64_t seed_ = 0;
   int workers_ = 0, shards_ = 0;
-  double time_limit_ = 0, checkpoint_seconds_ = 10;
+  double time_limit_ = 0, timeout_ = transport::kDeadlineSeconds, checkpoint_seconds_ = 10;
   std::int64_t memory_limit_ = 0;
+  std::string runtime_ = "auto", exchange_ = "auto", eval_;
   std::string simd_, out_, resume_;
   bool json_ = false, quiet_ = false;
 
   std::optional<Resumed> resumed_;
-  bool other_data_ = false;  // than that of the run to resume
-  data::Dataset data_;
-  Json record_;  // what goes to run.json and to --json
 };
 
 // All that can be known to be wrong before the data is read.
-void Train::check() {
+void Train::check(Console& console, const Launched& launch) {
+  if (runtime_ == "auto") runtime_ = launch.by_mpi ? "mpi" : "threads";
+  if (runtime_ == "threads" && launch.size > 1) {
+    throw Error(ErrorKind::kUsage,
+                "--runtime threads: {} ranks were started, and each would do all", launch.size);
+  }
   if (!simd_.empty()) base::limit_simd(simd_);
   input_.check();
+  std::error_code error;
+  if (!eval_.empty() && !fs::exists(eval_, error)) {
+    throw Error(ErrorKind::kInput, "--eval: {}: no such file", eval_);
+  }
   if (!resume_.empty()) {
     resumed_.emplace(resume_);
     const std::string learner = resumed_->record.value("learner", std::string(entry_.name));
@@ -124,6 +169,7 @@ void Train::check() {
       throw Error(ErrorKind::kUsage, "--resume: {} is a run of {}, not of {}", resume_, learner,
                   entry_.name);
     }
+    keep_what_was(console);
   }
   learner_->settle(resumed_ ? &resumed_->parameters : nullptr, resumed_ && resumed_->state);
   if (!out_.empty()) {
@@ -132,29 +178,11 @@ void Train::check() {
     out_ = resumed_ ? resume_ : next_run(entry_.name).string();
     if (!resumed_) check_out(out_);
   }
-  if (workers_ == 0) workers_ = base::hardware_threads();
+  if (workers_ == 0) workers_ = std::max(1, base::hardware_threads() / launch.local_size);
 }
 
-void Train::load(Console& console, Progress& progress) {
-  progress.step("reading");
-  const double begin_s = now_s();
-  data_ = input_.read(workers_);
-  const double read_s = now_s();
-  progress.step("hashing the data");
-  const std::string hash = data::sha256(data_, workers_);
-  record_ = {{"learner", entry_.name},
-             {"parameters", learner_->parameters()},
-             {"seed", seed_},
-             {"runtime", "threads"},
-             {"simd", base::simd_target()},
-             {"data", shape_of(data_)},
-             {"seconds", {{"load", read_s - begin_s}, {"hash", now_s() - read_s}}}};
-  record_["data"]["paths"] = input_.files();
-  record_["data"]["sha256"] = hash;
-  if (!resumed_) return;
-  const Json data_before = resumed_->record.value("data", Json::object());
-  other_data_ = data_before.value("sha256", hash) != hash;
-  // Unless told otherwise, what the answer depends on stays as it was.
+// Unless told otherwise, what the answer depends on stays as it was in the run to resume.
+void Train::keep_what_was(Console& console) {
   const auto keep = [&](const CLI::Option* option, const char* name, auto& value) {
     const auto before = resumed_->record.value(name, value);
     if (option->count() == 0) {
@@ -166,17 +194,51 @@ void Train::load(Console& console, Progress& progress) {
                       name, before, resume_));
     }
   };
-  if (!other_data_) {
-    keep(seed_option_, "seed", seed_);
-    keep(shards_option_, "shards", shards_);
-  }
-  record_["seed"] = seed_;
+  keep(seed_option_, "seed", seed_);
+  keep(shards_option_, "shards", shards_);
 }
 
-std::unique_ptr<learn::Learner> Train::make_learner(Console& console) {
+void Train::load(Progress& progress, Node& node) const {
+  progress.step("reading");
+  const double begin_s = now_s();
+  job::LoadOptions options;
+  options.seed = seed_;
+  options.shards = shards_;
+  options.workers_total = node.workers * node.nodes();
+  node.part = job::load({input_.files().begin(), input_.files().end()},
+                        input_.options(node.workers), options, node.transport);
+  if (!eval_.empty()) {
+    data::ReadOptions read = input_.options(node.workers);
+    const std::int64_t cols = data::cols(node.part.data.x);
+    read.n_features = std::max(read.n_features, cols);
+    options.shards = static_cast<int>(node.part.shards.size());
+    node.eval = job::load({eval_}, read, options, node.transport);
+    if (data::is_sparse(node.eval.data) && data::cols(node.eval.data.x) > cols) {
+      node.eval.data = data::clip_columns(node.eval.data, cols);
+    }
+  }
+  Json& record = node.record;
+  record = {{"learner", entry_.name},
+            {"parameters", learner_->parameters()},
+            {"seed", seed_},
+            {"runtime", runtime_},
+            {"exchange", node.nodes() == 1     ? "memory"
+                         : exchange_ == "auto" ? "allreduce"
+                                               : exchange_},
+            {"simd", base::simd_target()},
+            {"data", shape_of(node.part)},
+            {"seconds", {{"load", now_s() - begin_s}}}};
+  record["data"]["paths"] = input_.files();
+  record["data"]["sha256"] = node.part.sha256;
+  if (!resumed_) return;
+  const Json data_before = resumed_->record.value("data", Json::object());
+  node.other_data = data_before.value("sha256", node.part.sha256) != node.part.sha256;
+}
+
+std::unique_ptr<learn::Learner> Train::make_learner(Console& console, const Node& node) const {
   if (!resumed_ || !resumed_->state) return learner_->begin();
-  if (!other_data_) return learner_->go_on(*resumed_->state);
-  if (!learner_->takes_data_as_it_comes()) {
+  if (!node.other_data) return learner_->go_on(*resumed_->state);
+  if (!learner_->takes_data_as_it_comes() && node.first()) {
     console.say(
         fmt::format("note: {} was trained on other data; this is a warm start from its "
                     "model, not the end of that run\n",
@@ -185,8 +247,8 @@ std::unique_ptr<learn::Learner> Train::make_learner(Console& console) {
   return learner_->warm_start(*resumed_->state);
 }
 
-bool Train::nothing_left(const learn::Learner& learner) const {
-  if (!resumed_ || !resumed_->state || other_data_) return false;
+bool Train::nothing_left(const learn::Learner& learner, const Node& node) const {
+  if (!resumed_ || !resumed_->state || node.other_data) return false;
   if (!resumed_->record.value("finished", false)) return false;
   // A run that ended before its last round has converged: more rounds are no reason to go on, but a
   // changed parameter is. One that ended with its last round goes on when there are more.
@@ -196,7 +258,7 @@ bool Train::nothing_left(const learn::Learner& learner) const {
   return learner.rounds_left() == 0 || resumed_->record.value("rounds_left", std::int64_t{0}) > 0;
 }
 
-job::RunDirectory Train::open_directory() {
+job::RunDirectory Train::open_directory() const {
   std::error_code error;
   if (resumed_ && fs::equivalent(out_, resume_, error)) return resumed_->directory;
   job::RunDirectory directory = job::RunDirectory::create(out_);
@@ -213,13 +275,74 @@ job::RunDirectory Train::open_directory() {
 }
 
 int Train::run(const Context& context) {
+  if (quiet_) context.console.be_quiet();
+  check(context.console, launched());
+  if (runtime_ == "mpi") return run_mpi(context);
+  if (exchange_ != "auto") return run_threads(context);
+  Node node;
+  node.workers = workers_;
+  return run_node(context, node);
+}
+
+int Train::run_mpi(const Context& context) {
+  Cluster cluster(timeout_);
+  Node node;
+  node.transport = &cluster.world();
+  node.workers = workers_;
+  try {
+    return run_node(context, node);
+  } catch (const Error& e) {
+    cluster.give_up(context.console, e, exit_code(e));
+  } catch (const std::exception& e) {
+    cluster.give_up(context.console, Error(ErrorKind::kFailed, "{}", e.what()), kExitFailed);
+  }
+}
+
+// Every worker a node of its own, with its own rows and its own copy of the model.
+int Train::run_threads(const Context& context) {
+  transport::ThreadGroup group(workers_, timeout_);
+  std::vector<Node> nodes(static_cast<std::size_t>(workers_));
+  std::vector<std::thread> others;
+  for (int rank = 0; rank < workers_; ++rank) {
+    nodes[static_cast<std::size_t>(rank)].transport = &group.member(rank);
+  }
+  const auto run = [&](Node& node) {
+    try {
+      return run_node(context, node);
+    } catch (const Error& e) {
+      node.transport->fail(e.kind(), e.what());
+      throw;
+    } catch (const std::exception& e) {
+      node.transport->fail(ErrorKind::kFailed, e.what());
+      throw;
+    }
+  };
+  for (std::size_t rank = 1; rank < nodes.size(); ++rank) {
+    others.emplace_back([&, rank] {
+      try {
+        run(nodes[rank]);
+      } catch (const std::exception&) {  // the first node says it, as it says what it throws itself
+      }
+    });
+  }
+  struct Join {
+    std::vector<std::thread>& threads;
+    ~Join() {
+      for (std::thread& thread : threads) thread.join();
+    }
+  } join{others};
+  return run(nodes.front());
+}
+
+int Train::run_node(const Context& context, Node& node) {
   Console& console = context.console;
-  if (quiet_) console.be_quiet();
-  check();
-  Progress progress(console);
-  load(console, progress);
-  const std::unique_ptr<learn::Learner> learner = make_learner(console);
-  if (nothing_left(*learner)) {
+  Console silent;
+  silent.be_quiet();
+  Progress progress(node.first() ? console : silent);
+  load(progress, node);
+  const std::unique_ptr<learn::Learner> learner = make_learner(console, node);
+  if (nothing_left(*learner, node)) {
+    if (!node.first()) return kExitDone;
     progress.clear();
     console.say(fmt::format("{}: nothing is left to do: {}\n", resume_,
                             resumed_->record.value("stopped_because", "it is done")));
@@ -228,47 +351,62 @@ int Train::run(const Context& context) {
     if (json_) console.out(json_line(known));
     return kExitDone;
   }
+  std::optional<job::RunDirectory> directory;
+  const auto open = [&] {
+    if (!node.first()) return;
+    directory.emplace(open_directory());
+    Json fields = node.record;
+    fields.update(Json{{"versions", versions()},
+                       {"command", context.command_line},
+                       {"machine", machine()},
+                       {"started", iso_time()},
+                       {"ended", nullptr}});
+    if (resumed_) fields["resumed"] = {{"from", resume_}, {"rounds", resumed_->rounds}};
+    directory->write_run(fields);
+  };
+  if (node.transport == nullptr) {
+    open();
+  } else {
+    job::agree(*node.transport, open);
+  }
+  const job::TrainResult result =
+      train_node(context, node, *learner, directory ? &*directory : nullptr, progress);
+  if (!directory) return result.interrupted ? kExitInterrupted : kExitDone;
+  progress.clear();
+  node.record["peak_rss_bytes"] = peak_rss_bytes();
+  node.record["out"] = directory->path().string();
+  directory->write_run({{"ended", iso_time()},
+                        {"seconds", node.record["seconds"]},
+                        {"peak_rss_bytes", node.record["peak_rss_bytes"]}});
+  return report(context, node, *directory, result);
+}
 
-  job::RunDirectory directory = open_directory();
-  Json fields = record_;
-  fields.update(Json{{"versions", versions()},
-                     {"command", context.command_line},
-                     {"machine", machine()},
-                     {"started", iso_time()},
-                     {"ended", nullptr}});
-  if (resumed_) fields["resumed"] = {{"from", resume_}, {"rounds", resumed_->rounds}};
-  directory.write_run(fields);
-
+job::TrainResult Train::train_node(const Context&, Node& node, learn::Learner& learner,
+                                   job::RunDirectory* directory, Progress& progress) const {
   job::TrainOptions options;
-  options.workers = workers_;
-  options.shards = shards_;
+  options.workers = node.workers;
   options.seed = seed_;
   options.rounds_done = resumed_ ? resumed_->rounds : 0;
   options.time_limit_s = time_limit_;
   options.checkpoint_seconds = checkpoint_seconds_;
   options.memory_limit_bytes = memory_limit_;
+  options.transport = node.transport;
+  options.exchange = exchange_ == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
+  if (!eval_.empty()) options.eval = &node.eval;
   const std::atomic<bool>* stop = catch_interrupts();
-  job::TrainResult result;
   try {
-    directory.write_run(fields);
-    result = job::train(*learner, data_, options, &directory, stop,
-                        [&](const job::RoundEvent& event) { progress.round(event); });
+    return job::train(learner, node.part, options, directory, stop,
+                      [&](const job::RoundEvent& event) { progress.round(event); });
   } catch (...) {
     // Without a status the first round never began: the data does not fit the parameters.
-    const bool created = !resumed_ || directory.path() != resumed_->directory.path();
-    if (created && !directory.run().contains("status")) directory.discard();
+    const bool created =
+        directory != nullptr && (!resumed_ || directory->path() != resumed_->directory.path());
+    if (created && !directory->run().contains("status")) directory->discard();
     throw;
   }
-  progress.clear();
-  record_["peak_rss_bytes"] = peak_rss_bytes();
-  record_["out"] = directory.path().string();
-  directory.write_run({{"ended", iso_time()},
-                       {"seconds", record_["seconds"]},
-                       {"peak_rss_bytes", record_["peak_rss_bytes"]}});
-  return report(context, directory, result);
 }
 
-int Train::report(const Context& context, const job::RunDirectory& directory,
+int Train::report(const Context& context, const Node& node, const job::RunDirectory& directory,
                   const job::TrainResult& result) const {
   Console& console = context.console;
   if (!directory.aside().empty()) {
@@ -276,7 +414,7 @@ int Train::report(const Context& context, const job::RunDirectory& directory,
                             directory.path().string(), directory.aside().string()));
   }
   if (json_) {
-    console.out(json_line(result_json(record_, result)));
+    console.out(json_line(result_json(node.record, result)));
     console.flush();
   }
   const std::string program = shell_quoted(context.command_line.front());
@@ -287,7 +425,7 @@ int Train::report(const Context& context, const job::RunDirectory& directory,
     console.say(fmt::format("interrupted after round {}; go on with: {}\n", result.rounds, resume));
     return kExitInterrupted;
   }
-  const Json& shape = record_["data"];
+  const Json& shape = node.record["data"];
   console.say(fmt::format(
       "{} of {} rows x {} columns: {} rounds, {}\n"
       "objective {:.9g}, {} of training after {} of reading, {} workers, {} shards, {}\n"
@@ -295,8 +433,8 @@ int Train::report(const Context& context, const job::RunDirectory& directory,
       "next:\n",
       entry_.name, shape["rows"].get<std::int64_t>(), shape["cols"].get<std::int64_t>(),
       result.rounds, result.stopped_because, result.objective, duration(result.train_s),
-      duration(record_["seconds"]["load"]), result.workers, result.shards,
-      record_["simd"].get<std::string>(), path));
+      duration(node.record["seconds"]["load"]), result.workers, result.shards,
+      node.record["simd"].get<std::string>(), path));
   if (!result.done) console.say(fmt::format("  {}\n", resume));
   console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} {2} --out labels.npy\n", program,
                           path, input_.as_typed()));

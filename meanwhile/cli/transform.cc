@@ -30,7 +30,7 @@ struct Transform {
   int run(const Context& context) {
     check_table_name(out);
     const LoadedModel loaded = flags.load();
-    const data::Dataset data = flags.read(loaded);
+    const data::Dataset data = flags.read(context.console, loaded);
     const std::int64_t rows = data::rows(data.x), cols = loaded.model->transformed_cols();
     const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / 8 / cols);
     std::vector<double> values(static_cast<std::size_t>(std::min(block, rows) * cols));
