@@ -22,7 +22,7 @@ using Request = std::uint64_t;
 inline constexpr double kDeadlineSeconds = 600;
 
 // A buffer of up to this many bytes may receive a shorter message; above, sizes must be equal.
-inline constexpr std::size_t kShortMessage = std::size_t{16} << 20;
+inline constexpr std::size_t kShortMessage = std::size_t{1} << 20;
 
 // Tags from here on are those of collect.h.
 inline constexpr int kFirstReservedTag = 1000;
