@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "meanwhile/exchange/allreduce.h"
+#include "meanwhile/exchange/tree.h"
+#include "meanwhile/transport/threads.h"
+
+namespace meanwhile::exchange {
+namespace {
+
+// A multiple of every number of workers tried, in pieces that come out even.
+constexpr std::size_t kValues = 8 * 3 * 5 * 100;
+
+// What each worker sent of a dense update, with one shard a worker.
+template <class Exchange>
+std::vector<Traffic> sent(int workers, const Exchange& exchange) {
+  transport::ThreadGroup group(workers);
+  std::vector<Traffic> traffic(static_cast<std::size_t>(workers));
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < workers; ++rank) {
+    threads.emplace_back([&, rank] {
+      const std::vector<double> update(kValues, 1.0);
+      std::vector<double> total(kValues);
+      const std::vector<Partial> mine{{owned(workers, rank, workers), update}};
+      traffic[static_cast<std::size_t>(rank)] =
+          exchange(group.member(rank), workers, mine, total, kPieceBytes);
+    });
+  }
+  threads.clear();
+  return traffic;
+}
+
+TEST(Cost, OfAllreduceIsWhatEveryWorkerSends) {
+  for (const int workers : {1, 2, 3, 5, 8}) {
+    const Cost cost = allreduce_cost(kValues * sizeof(double), workers);
+    for (const Traffic& traffic : sent(workers, allreduce)) {
+      EXPECT_EQ(static_cast<double>(traffic.bytes), cost.bytes);
+      EXPECT_EQ(static_cast<double>(traffic.messages), cost.messages);
+    }
+  }
+}
+
+TEST(Cost, OfTreeIsWhatTheRootReceivesAndSends) {
+  for (const int workers : {1, 2, 3, 5, 8}) {
+    const Cost cost = tree_cost(kValues * sizeof(double), workers);
+    const Traffic root = sent(workers, tree).front();  // as many go up to it as down from it
+    EXPECT_EQ(2 * static_cast<double>(root.bytes), cost.bytes);
+    EXPECT_EQ(2 * static_cast<double>(root.messages), cost.messages);
+  }
+}
+
+TEST(Cost, OfTreeGrowsWithTheRootOfWorkersAndOfAllreduceHardly) {
+  const double bytes = 8e7;
+  EXPECT_LT(allreduce_cost(bytes, 64).bytes, 2 * bytes);
+  EXPECT_EQ(tree_cost(bytes, 64).bytes, 2 * (7 + 7) * bytes);
+  EXPECT_GT(tree_cost(bytes, 8).bytes / allreduce_cost(bytes, 8).bytes, 4);
+}
+
+}  // namespace
+}  // namespace meanwhile::exchange
