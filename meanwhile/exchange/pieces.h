@@ -14,7 +14,8 @@ namespace meanwhile::exchange {
 
 // How many pieces a worker sends ahead, so that adding overlaps receiving. With kPieceBytes that is
 // about 2 MiB to each other worker. Of five pairs of sizes tried over eight links of 200 or 500
-// Mbit/s none was clearly better, and 3 or 8 pieces of 1 MiB were slower; bench/links.sh measures it.
+// Mbit/s none was clearly better, and 3 or 8 pieces of 1 MiB were slower; bench/links.sh measures
+// it.
 inline constexpr std::size_t kWindow = 8;
 
 // Values a piece: less than piece_bytes when a worker holds a piece of each of many `terms`, twice
