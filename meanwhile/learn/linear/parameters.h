@@ -25,7 +25,7 @@ struct Parameters {
   std::string send = "model";
   double batch_fraction = 0.01;
   double learning_rate = 0;
-  bool adaptive = true;
+  bool adaptive = false;
   bool average = false;
   bool fit_intercept = true;
   bool standardize = false;
@@ -33,7 +33,7 @@ struct Parameters {
   std::string multi_class = "auto";
   double huber_delta = 0;
   std::int64_t max_iter = 200;
-  double tol = 1e-5;
+  double tol = 1e-4;
   double validation_fraction = 0;
   std::int64_t patience = 3;
   std::int64_t history = 10;
