@@ -22,9 +22,14 @@ learn::Json shape_of(const data::Dataset& data) {
                          data::kIsSparse<M> ? "sparse" : "dense");
       },
       data.x);
-  return {{"rows", data::rows(data.x)},     {"cols", data::cols(data.x)}, {"stored", data::stored(data.x)},
-          {"dtype", dtype},        {"layout", layout},           {"bytes", data::byte_size(data)},
-          {"mapped", data.mapped}, {"weighted", !data.weights.empty()}};
+  return {{"rows", data::rows(data.x)},
+          {"cols", data::cols(data.x)},
+          {"stored", data::stored(data.x)},
+          {"dtype", dtype},
+          {"layout", layout},
+          {"bytes", data::byte_size(data)},
+          {"mapped", data.mapped},
+          {"weighted", !data.weights.empty()}};
 }
 
 learn::Json shape_of(const data::Part& part) {

@@ -1,0 +1,189 @@
+#include "meanwhile/cli/train_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/simd.h"
+#include "meanwhile/base/trace.h"
+#include "meanwhile/cli/interrupt.h"
+#include "meanwhile/cli/machine.h"
+#include "meanwhile/cli/progress.h"
+#include "meanwhile/cli/run_record.h"
+#include "meanwhile/data/clip.h"
+#include "meanwhile/job/agree.h"
+#include "meanwhile/job/load.h"
+
+namespace meanwhile::cli {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
+using base::now_s;
+using learn::Json;
+
+Resumed::Resumed(const fs::path& path) : directory(job::RunDirectory::open(path)) {
+  record = directory.run();
+  try {
+    state.emplace(directory.newest_state());
+    parameters = Json::parse(state->metadata().at("parameters"), nullptr, false);
+    rounds = job::rounds_of(*state);
+  } catch (const Error&) {
+    if (fs::exists(path / "model.safetensors") || fs::exists(path / "checkpoints")) throw;
+    // Killed before its first checkpoint: the run begins again, as it was asked for.
+    parameters = record.value("parameters", Json());
+  }
+  if (!parameters.is_object()) {
+    throw Error(ErrorKind::kInput, "{}: does not say the parameters it was run with",
+                path.string());
+  }
+}
+
+namespace {
+
+void load(const Asked& asked, Progress& progress, Node& node) {
+  progress.step("reading");
+  const double begin_s = now_s();
+  job::LoadOptions options;
+  options.seed = asked.seed;
+  options.shards = asked.shards;
+  options.workers_total = node.workers * node.nodes();
+  node.part = job::load({asked.input.files().begin(), asked.input.files().end()},
+                        asked.input.options(node.workers), options, node.transport);
+  if (!asked.eval.empty()) {
+    data::ReadOptions read = asked.input.options(node.workers);
+    const std::int64_t cols = data::cols(node.part.data.x);
+    read.n_features = std::max(read.n_features, cols);
+    options.shards = static_cast<int>(node.part.shards.size());
+    node.eval = job::load({asked.eval}, read, options, node.transport);
+    if (data::is_sparse(node.eval.data) && data::cols(node.eval.data.x) > cols) {
+      node.eval.data = data::clip_columns(node.eval.data, cols);
+    }
+  }
+  Json& record = node.record;
+  record = {{"learner", asked.entry.name},
+            {"parameters", asked.learner->parameters()},
+            {"seed", asked.seed},
+            {"runtime", asked.runtime},
+            {"exchange", node.nodes() == 1          ? "memory"
+                         : asked.exchange == "auto" ? "allreduce"
+                                                    : asked.exchange},
+            {"simd", base::simd_target()},
+            {"data", shape_of(node.part)},
+            {"seconds", {{"load", now_s() - begin_s}}}};
+  record["data"]["paths"] = asked.input.files();
+  record["data"]["sha256"] = node.part.sha256;
+  if (!asked.resumed) return;
+  const Json data_before = asked.resumed->record.value("data", Json::object());
+  node.other_data = data_before.value("sha256", node.part.sha256) != node.part.sha256;
+}
+
+std::unique_ptr<learn::Learner> make_learner(const Asked& asked, Console& console,
+                                             const Node& node) {
+  if (!asked.resumed || !asked.resumed->state) return asked.learner->begin();
+  if (!node.other_data) return asked.learner->go_on(*asked.resumed->state);
+  if (!asked.learner->takes_data_as_it_comes() && node.first()) {
+    console.say(
+        fmt::format("note: {} was trained on other data; this is a warm start from its "
+                    "model, not the end of that run\n",
+                    asked.resume));
+  }
+  return asked.learner->warm_start(*asked.resumed->state);
+}
+
+bool nothing_left(const Asked& asked, const learn::Learner& learner, const Node& node) {
+  if (!asked.resumed || !asked.resumed->state || node.other_data) return false;
+  if (!asked.resumed->record.value("finished", false)) return false;
+  // A run that ended before its last round has converged: more rounds are no reason to go on, but a
+  // changed parameter is. One that ended with its last round goes on when there are more.
+  Json now = asked.learner->parameters(), before = asked.resumed->parameters;
+  for (Json* parameters : {&now, &before}) parameters->erase("max_iter");
+  if (now != before) return false;
+  return learner.rounds_left() == 0 ||
+         asked.resumed->record.value("rounds_left", std::int64_t{0}) > 0;
+}
+
+job::RunDirectory open_directory(const Asked& asked) {
+  std::error_code error;
+  if (asked.resumed && fs::equivalent(asked.out, asked.resume, error)) {
+    return asked.resumed->directory;
+  }
+  job::RunDirectory directory = job::RunDirectory::create(asked.out);
+  if (asked.resumed && asked.resumed->state) {
+    // A copy, so that the new directory can be resumed by itself.
+    const fs::path state = asked.resumed->directory.newest_state();
+    fs::create_directories(directory.path() / "checkpoints");
+    fs::copy_file(state, directory.path() / "checkpoints" /
+                             fmt::format("round-{:08}.safetensors", asked.resumed->rounds));
+    const fs::path metrics = asked.resumed->directory.path() / "metrics.jsonl";
+    if (fs::exists(metrics)) fs::copy_file(metrics, directory.path() / "metrics.jsonl");
+  }
+  return directory;
+}
+
+job::TrainResult train(const Asked& asked, Node& node, learn::Learner& learner,
+                       Progress& progress) {
+  job::RunDirectory* directory = node.directory ? &*node.directory : nullptr;
+  job::TrainOptions options;
+  options.workers = node.workers;
+  options.seed = asked.seed;
+  options.rounds_done = asked.resumed ? asked.resumed->rounds : 0;
+  options.time_limit_s = asked.time_limit;
+  options.checkpoint_seconds = asked.checkpoint_seconds;
+  options.memory_limit_bytes = asked.memory_limit;
+  options.transport = node.transport;
+  options.exchange = asked.exchange == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
+  if (!asked.eval.empty()) options.eval = &node.eval;
+  const std::atomic<bool>* stop = catch_interrupts();
+  try {
+    return job::train(learner, node.part, options, directory, stop,
+                      [&](const job::RoundEvent& event) { progress.round(event); });
+  } catch (...) {
+    // Without a status the first round never began: the data does not fit the parameters.
+    const bool created = directory != nullptr &&
+                         (!asked.resumed || directory->path() != asked.resumed->directory.path());
+    if (created && !directory->run().contains("status")) directory->discard();
+    throw;
+  }
+}
+
+}  // namespace
+
+void run_node(const Asked& asked, const Context& context, Node& node) {
+  Console silent;
+  silent.be_quiet();
+  Progress progress(node.first() ? context.console : silent);
+  load(asked, progress, node);
+  const std::unique_ptr<learn::Learner> learner = make_learner(asked, context.console, node);
+  if (nothing_left(asked, *learner, node)) return;
+  const auto open = [&] {
+    if (!node.first()) return;
+    node.directory.emplace(open_directory(asked));
+    Json fields = node.record;
+    fields.update(Json{{"versions", versions()},
+                       {"command", context.command_line},
+                       {"machine", machine()},
+                       {"started", iso_time()},
+                       {"ended", nullptr}});
+    if (asked.resumed) {
+      fields["resumed"] = {{"from", asked.resume}, {"rounds", asked.resumed->rounds}};
+    }
+    node.directory->write_run(fields);
+  };
+  if (node.transport == nullptr) {
+    open();
+  } else {
+    job::agree(*node.transport, open);
+  }
+  node.result.emplace(train(asked, node, *learner, progress));
+  if (!node.directory) return;
+  node.record["peak_rss_bytes"] = peak_rss_bytes();
+  node.record["out"] = node.directory->path().string();
+  node.directory->write_run({{"ended", iso_time()},
+                             {"seconds", node.record["seconds"]},
+                             {"peak_rss_bytes", node.record["peak_rss_bytes"]}});
+}
+
+}  // namespace meanwhile::cli
