@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/learn/linear/chunks.h"
 #include "meanwhile/learn/linear/sgd_steps.h"
 #include "meanwhile/learn/linear/tail.h"
 
@@ -24,21 +25,32 @@ constexpr std::int64_t kMostRetreats = 12;
 
 double Linear::penalty_of(std::size_t column) const {
   if (!parameters_.standardize) return 1;
-  const std::size_t D = static_cast<std::size_t>(problem_.cols);
-  const double first = moments_[column], second = moments_[D + column];
-  return std::sqrt(std::max(0.0, second - first * first));
+  return std::sqrt(std::max(0.0, second(column) - mean(column) * mean(column)));
 }
 
 double Linear::penalty() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < problem_.intercepts(); ++i) {
+  return sum(*job_.pool, problem_.intercepts(), [&](std::size_t i) {
     const double w = w_[i] * penalty_of(i / problem_.outputs);
-    sum += parameters_.l1 * std::abs(w) + 0.5 * parameters_.l2 * w * w;
-  }
-  return sum;
+    return parameters_.l1 * std::abs(w) + 0.5 * parameters_.l2 * w * w;
+  });
 }
 
 Outcome Linear::absorb(std::span<const double> total) {
+  Outcome outcome = absorbed(total);
+  narrow();
+  return outcome;
+}
+
+void Linear::narrow() {
+  narrow_.clear();
+  if (stage() != Stage::kLbfgs || !goes_narrow(problem_, job_.data->x)) return;
+  narrow_.resize(w_.size());
+  chunks(*job_.pool, w_.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) narrow_[i] = static_cast<float>(w_[i]);
+  });
+}
+
+Outcome Linear::absorbed(std::span<const double> total) {
   Outcome outcome;
   const Stage now = stage();
   if (now == Stage::kStatistics || now == Stage::kRate) {
@@ -178,12 +190,13 @@ void Linear::settle_coordinates() {
   const std::size_t D = static_cast<std::size_t>(problem_.cols);
   coordinates_.scale.resize(D);
   const bool centred = dense_ && problem_.intercept;
-  if (centred) coordinates_.mean.assign(moments_.begin(), moments_.begin() + problem_.cols);
+  if (centred) coordinates_.mean.resize(D);
   for (std::size_t j = 0; j < D; ++j) {
-    const double mean = moments_[j], second = moments_[D + j];
-    const double deviation = std::sqrt(std::max(0.0, second - (centred ? mean * mean : 0)));
+    if (centred) coordinates_.mean[j] = mean(j);
+    const double centre = centred ? mean(j) * mean(j) : 0;
+    const double deviation = std::sqrt(std::max(0.0, second(j) - centre));
     // A column that never changes has nothing to be scaled by.
-    const bool constant = deviation <= 1e-8 * std::sqrt(second) || deviation == 0;
+    const bool constant = deviation <= 1e-8 * std::sqrt(second(j)) || deviation == 0;
     coordinates_.scale[j] = constant ? 1 : 1 / deviation;
   }
   if (!dense_) return;

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "meanwhile/learn/linear/chunks.h"
 #include "meanwhile/learn/linear/tail.h"
 
 namespace meanwhile::learn::linear {
@@ -25,17 +26,22 @@ std::vector<double> Linear::lbfgs_point() const {
   if (!problem_.intercept) return x;
   const std::size_t C = problem_.outputs;
   for (std::size_t i = 0; i < problem_.intercepts(); ++i) {
-    x[problem_.intercepts() + i % C] += x[i] * moments_[i / C];
+    x[problem_.intercepts() + i % C] += x[i] * mean(i / C);
   }
   return x;
 }
 
 void Linear::leave_lbfgs(std::span<const double> x) {
-  w_.assign(x.begin(), x.end());
+  w_.resize(x.size());
+  chunks(*job_.pool, x.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    std::copy(x.begin() + static_cast<std::ptrdiff_t>(begin),
+              x.begin() + static_cast<std::ptrdiff_t>(end),
+              w_.begin() + static_cast<std::ptrdiff_t>(begin));
+  });
   if (!problem_.intercept) return;
   const std::size_t C = problem_.outputs;
   for (std::size_t i = 0; i < problem_.intercepts(); ++i) {
-    w_[problem_.intercepts() + i % C] -= w_[i] * moments_[i / C];
+    w_[problem_.intercepts() + i % C] -= w_[i] * mean(i / C);
   }
 }
 
@@ -52,11 +58,11 @@ void Linear::begin_lbfgs() {
   if (parameters_.l1 > 0) lbfgs_l1_.assign(problem_.size(), 0.0);
   const double curvature = problem_.loss.curvature();
   double largest = 0;
-  for (std::size_t j = 0; j < D; ++j) largest = std::max(largest, moments_[D + j]);
+  for (std::size_t j = 0; j < D; ++j) largest = std::max(largest, second(j));
   for (std::size_t i = 0; i < problem_.intercepts(); ++i) {
     const std::size_t j = i / C;
-    const double centre = problem_.intercept ? moments_[j] * moments_[j] : 0;
-    const double variance = std::max({moments_[D + j] - centre, 1e-12 * largest, 1e-300});
+    const double centre = problem_.intercept ? mean(j) * mean(j) : 0;
+    const double variance = std::max({second(j) - centre, 1e-12 * largest, 1e-300});
     const double factor = penalty_of(j);
     lbfgs_scale_[i] = 1 / (curvature * variance + parameters_.l2 * factor * factor);
     if (parameters_.l1 > 0) lbfgs_l1_[i] = parameters_.l1 * factor;
@@ -64,7 +70,7 @@ void Linear::begin_lbfgs() {
   for (std::size_t c = 0; c < C; ++c) lbfgs_scale_[problem_.intercepts() + c] = 1 / curvature;
   const auto history = static_cast<std::size_t>(parameters_.history);
   if (restored_) {
-    lbfgs_.emplace(std::move(*restored_), lbfgs_scale_, lbfgs_l1_, history);
+    lbfgs_.emplace(std::move(*restored_), lbfgs_scale_, lbfgs_l1_, history, *job_.pool);
     restored_.reset();
     leave_lbfgs(lbfgs_->point());
   } else {
@@ -74,20 +80,19 @@ void Linear::begin_lbfgs() {
 
 void Linear::absorb_lbfgs(std::span<const double> total, const Tail& tail, Outcome& outcome) {
   const std::size_t C = problem_.outputs, features = problem_.intercepts();
-  std::vector<double> g(total.begin(),
-                        total.begin() + static_cast<std::ptrdiff_t>(problem_.size()));
-  double squares = 0;
-  for (double& slope : g) slope /= tail.weight;
-  for (std::size_t i = 0; i < features; ++i) {
+  const std::size_t P = problem_.size();
+  std::vector<double> g(P);
+  for (std::size_t i = features; i < P; ++i) g[i] = total[i] / tail.weight;
+  const double squares = sum(*job_.pool, features, [&](std::size_t i) {
     const double factor = penalty_of(i / C), l2 = parameters_.l2 * factor * factor;
-    squares += l2 * w_[i] * w_[i];
-    g[i] += l2 * w_[i];
-    if (problem_.intercept) g[i] -= moments_[i / C] * g[features + i % C];
-  }
+    g[i] = total[i] / tail.weight + l2 * w_[i];
+    if (problem_.intercept) g[i] -= mean(i / C) * g[features + i % C];
+    return l2 * w_[i] * w_[i];
+  });
   const double smooth = tail.loss / tail.weight + 0.5 * squares;
   const double before = lbfgs_->value();
   const bool first = !lbfgs_->memory().started;
-  const Lbfgs::Verdict verdict = lbfgs_->tell(smooth, g, *job_.pool);
+  const Lbfgs::Verdict verdict = lbfgs_->tell(smooth, std::move(g), *job_.pool);
   if (progress_.smoothing > 0) outcome.record["smoothing"] = progress_.smoothing;
   outcome.record["step"] = verdict == Lbfgs::Verdict::kBetter    ? "better"
                            : verdict == Lbfgs::Verdict::kShorter ? "shorter"

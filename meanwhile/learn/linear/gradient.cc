@@ -16,11 +16,12 @@ namespace {
 
 constexpr std::int64_t kAhead = 3;  // rows
 
-template <class M>
+// W: weights are double, or float (see goes_narrow); so is what the gradient is gathered in.
+template <class M, class W>
 class Pass {
  public:
-  Pass(const M& m, const Problem& problem, const Examples& examples, std::span<const double> w,
-       std::span<double> gradient)
+  Pass(const M& m, const Problem& problem, const Examples& examples, std::span<const W> w,
+       std::span<W> gradient)
       : m_(m),
         problem_(problem),
         examples_(examples),
@@ -35,21 +36,41 @@ class Pass {
     const auto r = view(m_, row);
     const double label = examples_.label(row), weight = examples_.weight(problem_, row);
     const std::size_t C = problem_.outputs;
-    const double* intercept = w_.data() + problem_.intercepts();
+    const W* intercept = w_.data() + problem_.intercepts();
     sums_.rows += 1;
     sums_.weight += weight;
     if (C == 1) {
-      const double z = dot(r, w_.data()) + intercept[0], y = problem_.target(label, 0);
-      sums_.loss += weight * problem_.loss.value(z, y);
-      sums_.sharp += weight * sharp_.value(z, y);
+      const double z = dot(r, w_.data()) + static_cast<double>(intercept[0]),
+                   y = problem_.target(label, 0);
+      const double loss = weight * problem_.loss.value(z, y);
+      sums_.loss += loss;
+      sums_.sharp += problem_.loss.smoothing > 0 ? weight * sharp_.value(z, y) : loss;
       if (!problem_.classes.empty() && (z > 0) == (y > 0)) sums_.right += weight;
       const double slope = weight * problem_.loss.slope(z, y);
       if (gradient_.empty() || slope == 0) return;
       add(r, slope, gradient_.data());
-      if (problem_.intercept) gradient_[problem_.intercepts()] += slope;
+      if (problem_.intercept) gradient_[problem_.intercepts()] += static_cast<W>(slope);
       return;
     }
-    std::copy_n(intercept, C, z_.data());
+    if constexpr (std::is_same_v<W, double>) several(r, label, weight);
+  }
+
+  void block(const data::RowRange& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i) {
+      if (i + kAhead < block.end) {
+        prefetch_weights(view(m_, i + kAhead), w_.data(), problem_.outputs);
+      }
+      row(i);
+    }
+  }
+
+  const LossSums& sums() const { return sums_; }
+
+ private:
+  template <class R>
+  void several(const R& r, double label, double weight) {
+    const std::size_t C = problem_.outputs;
+    std::copy_n(w_.data() + problem_.intercepts(), C, z_.data());
     dot(r, w_.data(), C, z_.data());
     const auto largest =
         static_cast<std::size_t>(std::max_element(z_.begin(), z_.end()) - z_.begin());
@@ -69,23 +90,11 @@ class Pass {
     for (std::size_t c = 0; c < C; ++c) gradient_[problem_.intercepts() + c] += z_[c];
   }
 
-  void block(const data::RowRange& block) {
-    for (std::int64_t i = block.begin; i < block.end; ++i) {
-      if (i + kAhead < block.end) {
-        prefetch_weights(view(m_, i + kAhead), w_.data(), problem_.outputs);
-      }
-      row(i);
-    }
-  }
-
-  const LossSums& sums() const { return sums_; }
-
- private:
   const M& m_;
   const Problem& problem_;
   const Examples& examples_;
-  const std::span<const double> w_;
-  const std::span<double> gradient_;
+  const std::span<const W> w_;
+  const std::span<W> gradient_;
   LossFunction sharp_;
   std::vector<double> z_;
   LossSums sums_;
@@ -127,32 +136,57 @@ class Finder {
 
 }  // namespace
 
+bool goes_narrow(const Problem& problem, const data::Matrix& x) {
+  return problem.outputs == 1 && !problem.classes.empty() &&
+         std::holds_alternative<data::Sparse<float>>(x);
+}
+
+namespace {
+
+template <class M, class W>
+LossSums pass_over(const M& m, const Problem& problem, const Examples& examples, int shard,
+                   std::span<const W> w, const PassOptions& options, std::span<W> gradient) {
+  const data::Shard& rows = examples.shard(shard);
+  Pass<M, W> pass(m, problem, examples, w, gradient);
+  const auto wanted = [&](std::int64_t position) {
+    if (options.rows == Rows::kAll || !examples.holds_out()) return options.rows != Rows::kHeldOut;
+    return examples.held_out(shard, position) == (options.rows == Rows::kHeldOut);
+  };
+  if (options.fraction < 1) {
+    Finder finder(rows);
+    sample(rows.rows, options, shard, [&](std::int64_t position) {
+      if (wanted(position)) pass.row(finder.row(position));
+    });
+  } else if (options.rows == Rows::kAll || !examples.holds_out()) {
+    if (options.rows == Rows::kHeldOut) return pass.sums();
+    for (const data::RowRange& block : rows.blocks) pass.block(block);
+  } else {
+    for_rows(rows, [&](std::int64_t row, std::int64_t position) {
+      if (wanted(position)) pass.row(row);
+    });
+  }
+  return pass.sums();
+}
+
+}  // namespace
+
 LossSums pass(const Problem& problem, const Examples& examples, int shard,
               std::span<const double> w, const PassOptions& options, std::span<double> gradient) {
-  const data::Shard& rows = examples.shard(shard);
   return std::visit(
       [&](const auto& m) {
-        Pass pass(m, problem, examples, w, gradient);
-        const auto wanted = [&](std::int64_t position) {
-          if (options.rows == Rows::kAll || !examples.holds_out()) {
-            return options.rows != Rows::kHeldOut;
+        using M = std::decay_t<decltype(m)>;
+        if constexpr (std::is_same_v<M, data::Sparse<float>>) {
+          if (!options.narrow.empty() && goes_narrow(problem, examples.x())) {
+            std::vector<float> gathered(gradient.size());
+            const LossSums sums =
+                pass_over<M, float>(m, problem, examples, shard, options.narrow, options, gathered);
+            for (std::size_t i = 0; i < gathered.size(); ++i) {
+              gradient[i] += static_cast<double>(gathered[i]);
+            }
+            return sums;
           }
-          return examples.held_out(shard, position) == (options.rows == Rows::kHeldOut);
-        };
-        if (options.fraction < 1) {
-          Finder finder(rows);
-          sample(rows.rows, options, shard, [&](std::int64_t position) {
-            if (wanted(position)) pass.row(finder.row(position));
-          });
-        } else if (options.rows == Rows::kAll || !examples.holds_out()) {
-          if (options.rows == Rows::kHeldOut) return pass.sums();
-          for (const data::RowRange& block : rows.blocks) pass.block(block);
-        } else {
-          for_rows(rows, [&](std::int64_t row, std::int64_t position) {
-            if (wanted(position)) pass.row(row);
-          });
         }
-        return pass.sums();
+        return pass_over<M, double>(m, problem, examples, shard, w, options, gradient);
       },
       examples.x());
 }
@@ -174,10 +208,10 @@ void statistics(const Examples& examples, int shard, Statistics& sums) {
           for (std::size_t k = 0; k < r.size; ++k) {
             const double x = static_cast<double>(r.values[k]);
             sums.norm_squared += x * x;
-            if (sums.first.empty()) continue;
+            if (sums.moments.empty()) continue;
             const std::size_t column = r.columns ? static_cast<std::size_t>(r.columns[k]) : k;
-            sums.first[column] += weight * x;
-            sums.second[column] += weight * x * x;
+            sums.moments[2 * column] += weight * x;
+            sums.moments[2 * column + 1] += weight * x * x;
           }
         });
       },

@@ -21,7 +21,13 @@ struct PassOptions {
   double fraction = 1;  // of the rows, sampled afresh in every round
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
+  // The weights again, in float32, or empty. Where rows are sparse and in float32 themselves, and
+  // the problem is one of two classes, the pass goes by these and gathers the shard's gradient in
+  // float32: half the memory to be reached at random, twice the speed.
+  std::span<const float> narrow = {};
 };
+// Whether a pass over `x` would use them.
+bool goes_narrow(const Problem& problem, const data::Matrix& x);
 
 // `gradient` (of problem.size(), or empty: not wanted) is added to. Intercepts of a problem without
 // any get no gradient.
@@ -34,7 +40,8 @@ struct Statistics {
   double label = 0, label_squared = 0;  // weighted
   double norm_squared = 0;              // of rows, unweighted
   std::span<double> class_weight;       // sample weights by class
-  std::span<double> first, second;      // weighted moments of the columns; empty: not wanted
+  // Weighted first and second moments of the columns, side by side; empty: not wanted.
+  std::span<double> moments;
 };
 void statistics(const Examples& examples, int shard, Statistics& sums);
 

@@ -5,22 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/learn/linear/chunks.h"
+
 namespace meanwhile::learn::linear {
 
 namespace {
 
 constexpr double kSufficient = 1e-4;  // Armijo's: of the decrease that the slope promises
 constexpr int kMostTries = 30;
-constexpr std::size_t kChunk = 1 << 12;  // elements; sums are over chunks, in order
-
-std::size_t chunk_count(std::size_t size) { return (size + kChunk - 1) / kChunk; }
-
-// `count` sums over chunks, each in the order of the chunks.
-std::vector<double> total(const std::vector<double>& partial, std::size_t count) {
-  std::vector<double> sums(count);
-  for (std::size_t i = 0; i < partial.size(); ++i) sums[i % count] += partial[i];
-  return sums;
-}
 
 template <class A, class B>
 double dot(const A* a, const B* b, std::size_t size) {
@@ -36,15 +28,6 @@ double dot(const A* a, const B* b, std::size_t size) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// body(chunk, begin, end) for all of `size` elements, on all threads.
-template <class Body>
-void chunks(base::ThreadPool& pool, std::size_t size, Body&& body) {
-  pool.run(static_cast<std::int64_t>(chunk_count(size)), [&](std::int64_t task, int) {
-    const std::size_t begin = static_cast<std::size_t>(task) * kChunk;
-    body(static_cast<std::size_t>(task), begin, std::min(begin + kChunk, size));
-  });
-}
-
 }  // namespace
 
 Lbfgs::Lbfgs(std::vector<double> x, std::span<const double> scale, std::span<const double> l1,
@@ -54,15 +37,13 @@ Lbfgs::Lbfgs(std::vector<double> x, std::span<const double> scale, std::span<con
 }
 
 Lbfgs::Lbfgs(Memory memory, std::span<const double> scale, std::span<const double> l1,
-             std::size_t history)
+             std::size_t history, base::ThreadPool& pool)
     : memory_(std::move(memory)), scale_(scale), l1_(l1), history_(history), point_(memory_.x) {
-  if (memory_.started) step();
+  if (memory_.started) step(pool);
 }
 
-double Lbfgs::penalty(std::span<const double> x) const {
-  double sum = 0;
-  for (std::size_t i = 0; i < l1_.size(); ++i) sum += l1_[i] * std::abs(x[i]);
-  return sum;
+double Lbfgs::penalty(std::span<const double> x, base::ThreadPool& pool) const {
+  return sum(pool, l1_.size(), [&](std::size_t i) { return l1_[i] * std::abs(x[i]); });
 }
 
 double Lbfgs::pseudo_gradient(std::size_t i) const {
@@ -82,15 +63,18 @@ double Lbfgs::orthant(std::size_t i) const {
   return slope == 0 ? 0 : (slope > 0 ? -1 : 1);
 }
 
-void Lbfgs::step() {
-  const auto& [x, g, d, f, t, tries, started, pairs] = memory_;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    point_[i] = x[i] + t * d[i];
-    if (!l1_.empty() && l1_[i] > 0 && point_[i] * orthant(i) <= 0) point_[i] = 0;
-  }
+void Lbfgs::step(base::ThreadPool& pool) {
+  const Memory& m = memory_;
+  point_.resize(m.x.size());
+  chunks(pool, m.x.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      point_[i] = m.x[i] + m.t * m.d[i];
+      if (!l1_.empty() && l1_[i] > 0 && point_[i] * orthant(i) <= 0) point_[i] = 0;
+    }
+  });
 }
 
-void Lbfgs::remember(std::span<const double> g) {
+void Lbfgs::remember(std::span<const double> g, base::ThreadPool& pool) {
   Pair pair;
   if (memory_.pairs.size() >= history_) {  // its memory is used again
     pair = std::move(memory_.pairs.front());
@@ -105,16 +89,22 @@ void Lbfgs::remember(std::span<const double> g) {
   const std::size_t size = point_.size();
   pair.s.resize(size);
   pair.y.resize(size);
-  double sy = 0, yy = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    pair.s[i] = static_cast<float>(point_[i] - memory_.x[i]);
-    pair.y[i] = static_cast<float>(g[i] - memory_.g[i]);
-    const double y = static_cast<double>(pair.y[i]);
-    sy += static_cast<double>(pair.s[i]) * y;
-    yy += scale_[i] * y * y;
-  }
+  std::vector<double> partial(2 * chunk_count(size));
+  chunks(pool, size, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+    double sy = 0, yy = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      pair.s[i] = static_cast<float>(point_[i] - memory_.x[i]);
+      pair.y[i] = static_cast<float>(g[i] - memory_.g[i]);
+      const double y = static_cast<double>(pair.y[i]);
+      sy += static_cast<double>(pair.s[i]) * y;
+      yy += scale_[i] * y * y;
+    }
+    partial[2 * chunk] = sy;
+    partial[2 * chunk + 1] = yy;
+  });
+  const std::vector<double> products = total(partial, 2);
   // A pair without curvature would make the next direction point upwards.
-  if (sy > 1e-10 * yy) memory_.pairs.push_back(std::move(pair));
+  if (products[0] > 1e-10 * products[1]) memory_.pairs.push_back(std::move(pair));
 }
 
 // Inner products of everything with the newest pair, which are all that is missing: those of older
@@ -155,7 +145,9 @@ void Lbfgs::choose_direction(base::ThreadPool& pool) {
   yy_.resize(history_, std::vector<double>(history_));
   for (; known_ < m; ++known_) multiply(known_, pool);
 
-  std::vector<double> slope(size), partial(chunk_count(size) * 2 * m);
+  slope_.resize(size);
+  std::vector<double>& slope = slope_;
+  std::vector<double> partial(chunk_count(size) * 2 * m);
   chunks(pool, size, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
     double* to = partial.data() + chunk * 2 * m;
     const std::size_t length = end - begin;
@@ -207,13 +199,13 @@ void Lbfgs::choose_direction(base::ThreadPool& pool) {
   });
 }
 
-Lbfgs::Verdict Lbfgs::tell(double f, std::span<const double> g, base::ThreadPool& pool) {
-  const double value = f + penalty(point_);
+Lbfgs::Verdict Lbfgs::tell(double f, std::vector<double> g, base::ThreadPool& pool) {
+  const double value = f + penalty(point_, pool);
   if (memory_.started) {
-    double promised = 0;  // along the step really taken: OWL-QN bends it
-    for (std::size_t i = 0; i < point_.size(); ++i) {
-      promised += pseudo_gradient(i) * (point_[i] - memory_.x[i]);
-    }
+    // Along the step really taken: OWL-QN bends it.
+    const double promised = sum(pool, point_.size(), [&](std::size_t i) {
+      return pseudo_gradient(i) * (point_[i] - memory_.x[i]);
+    });
     if (!(value <= memory_.f + kSufficient * promised)) {
       if (++memory_.tries >= kMostTries || promised >= 0) {
         point_ = memory_.x;
@@ -223,19 +215,19 @@ Lbfgs::Verdict Lbfgs::tell(double f, std::span<const double> g, base::ThreadPool
       const double rise = value - memory_.f - promised;
       const double guess = rise > 0 ? -promised / (2 * rise) : 0.5;
       memory_.t *= std::isfinite(guess) ? std::clamp(guess, 0.1, 0.5) : 0.1;
-      step();
+      step(pool);
       return Verdict::kShorter;
     }
-    remember(g);
+    remember(g, pool);
   }
-  memory_.x.assign(point_.begin(), point_.end());
-  memory_.g.assign(g.begin(), g.end());
+  std::swap(memory_.x, point_);
+  memory_.g = std::move(g);
   memory_.f = value;
   memory_.started = true;
   memory_.t = 1;
   memory_.tries = 0;
   choose_direction(pool);
-  step();
+  step(pool);
   return Verdict::kBetter;
 }
 

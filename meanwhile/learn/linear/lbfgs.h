@@ -39,13 +39,13 @@ class Lbfgs {
         std::size_t history);
   // Goes on from what memory() gave.
   Lbfgs(Memory memory, std::span<const double> scale, std::span<const double> l1,
-        std::size_t history);
+        std::size_t history, base::ThreadPool& pool);
 
   enum class Verdict { kBetter, kShorter, kStuck };
   // Told value and gradient (both without L1) at point(), moves on to the next point: kBetter, from
   // there; kShorter, the step was too long; kStuck, no step helps, and point() is the best one.
   // The result does not depend on the threads of `pool`.
-  Verdict tell(double f, std::span<const double> g, base::ThreadPool& pool);
+  Verdict tell(double f, std::vector<double> g, base::ThreadPool& pool);
 
   // What is to be evaluated next.
   std::span<const double> point() const { return point_; }
@@ -54,19 +54,20 @@ class Lbfgs {
   const Memory& memory() const { return memory_; }
 
  private:
-  double penalty(std::span<const double> x) const;
+  double penalty(std::span<const double> x, base::ThreadPool& pool) const;
   // -1, 0, 1: the orthant that x_i stays in for the next step.
   double orthant(std::size_t i) const;
   double pseudo_gradient(std::size_t i) const;
-  void remember(std::span<const double> g);
+  void remember(std::span<const double> g, base::ThreadPool& pool);
   void multiply(std::size_t newest, base::ThreadPool& pool);
   void choose_direction(base::ThreadPool& pool);
-  void step();
+  void step(base::ThreadPool& pool);
 
   Memory memory_;
   std::span<const double> scale_, l1_;
   std::size_t history_ = 10;
   std::vector<double> point_;
+  std::vector<double> slope_;  // scratch: its memory is kept
   // Of the first known_ pairs: sy_[a][b] = s_a . y_b, yy_[a][b] = y_a . scale y_b.
   std::vector<std::vector<double>> sy_, yy_;
   std::size_t known_ = 0;

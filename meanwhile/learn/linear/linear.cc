@@ -9,7 +9,7 @@
 //
 // Updates (P = (D + 1) C weights):
 //
-//   statistics   rows, weight, labels, labels^2, norms^2 | weight by class | first moments | second
+//   statistics   rows, weight, labels, labels^2, norms^2 | weight by class | moments (2 D)
 //   rate         loss and weight of the later half of a pass, by rate
 //   model        weights - shrink * weights before (P) | shrink, shards | tail
 //   model, adaptive rates:   squares gained * move (P) | squares gained (P) | shards | tail
@@ -136,6 +136,10 @@ void Linear::settle_problem(const Attachment& job) {
 
 void Linear::attach(const Attachment& attachment) {
   job_ = attachment;
+  if (job_.pool == nullptr) {
+    own_pool_ = std::make_unique<base::ThreadPool>(1);
+    job_.pool = own_pool_.get();
+  }
   dense_ = std::visit([](const auto& m) { return !data::kIsSparse<std::decay_t<decltype(m)>>; },
                       job_.data->x);
   settle_problem(job_);
@@ -162,6 +166,7 @@ void Linear::attach(const Attachment& attachment) {
   settle_weights();
   settle_coordinates();
   if (stage() == Stage::kLbfgs) begin_lbfgs();
+  narrow();
 }
 
 std::size_t Linear::update_size() const {
@@ -199,10 +204,7 @@ void Linear::work_statistics(int shard, std::span<double> update) const {
   const std::size_t D = static_cast<std::size_t>(problem_.cols), K = problem_.classes.size();
   Statistics sums;
   sums.class_weight = update.subspan(kStatisticsHead, K);
-  if (uses_moments()) {
-    sums.first = update.subspan(kStatisticsHead + K, D);
-    sums.second = update.subspan(kStatisticsHead + K + D, D);
-  }
+  if (uses_moments()) sums.moments = update.subspan(kStatisticsHead + K, 2 * D);
   statistics(*examples_, shard, sums);
   const double head[] = {sums.rows, sums.weight, sums.label, sums.label_squared, sums.norm_squared};
   std::copy(std::begin(head), std::end(head), update.begin());
@@ -302,6 +304,7 @@ void Linear::work_gradient(int shard, std::span<double> update) const {
   options.fraction = sampled ? parameters_.batch_fraction : 1;
   options.seed = job_.seed;
   options.round = static_cast<std::uint32_t>(progress_.round);
+  options.narrow = narrow_;
   const std::span<double> gradient =
       stage() == Stage::kScore ? std::span<double>() : update.first(problem_.size());
   const LossSums sums = pass(problem_, *examples_, shard, w_, options, gradient);

@@ -70,6 +70,8 @@ class Linear final : public Learner {
   void settle_problem(const Attachment& attachment);
   void settle_weights();      // of classes, from the statistics
   void settle_coordinates();  // of SGD, and the preconditioner of L-BFGS, from the moments
+  double mean(std::size_t column) const { return moments_[2 * column]; }
+  double second(std::size_t column) const { return moments_[2 * column + 1]; }
   double penalty() const;
   double penalty_of(std::size_t column) const;  // multiplies l1, and squared l2
   SgdOptions sgd_options() const;
@@ -79,6 +81,8 @@ class Linear final : public Learner {
   void work_model(int shard, std::span<double> update) const;
   void work_gradient(int shard, std::span<double> update) const;
 
+  Outcome absorbed(std::span<const double> total);
+  void narrow();  // makes narrow_ from w_
   void absorb_statistics(std::span<const double> total);
   void absorb_rate(std::span<const double> total);
   void absorb_model(std::span<const double> total);
@@ -96,6 +100,7 @@ class Linear final : public Learner {
   const Kind kind_;
   const Parameters parameters_;
   Attachment job_;
+  std::unique_ptr<base::ThreadPool> own_pool_;  // where none was given
   Problem problem_;
   std::unique_ptr<Examples> examples_, eval_;
   std::vector<std::string> class_names_, feature_names_;
@@ -104,7 +109,8 @@ class Linear final : public Learner {
 
   Progress progress_;
   std::vector<double> w_;                // as in Problem: the shared model
-  std::vector<double> moments_;          // first, then second, of the columns
+  std::vector<float> narrow_;            // the same, for passes of L-BFGS that go by it
+  std::vector<double> moments_;          // first and second, of the columns, side by side
   std::vector<double> class_sums_;       // sample weights by class
   std::vector<double> squares_;          // of slopes, where rates are adaptive
   std::vector<double> mean_w_;           // Polyak's, where gradients are sent

@@ -55,30 +55,38 @@ void prefetch_weights(const RowView<T>& row, const W* weights, std::size_t strid
   }
 }
 
-template <class T>
-double dot(const RowView<T>& row, const double* w) {
+template <class T, class W>
+double dot(const RowView<T>& row, const W* w) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};
   std::size_t k = 0;
   if (row.columns == nullptr) {
     for (; k + kLanes <= row.size; k += kLanes) {
       for (std::size_t i = 0; i < kLanes; ++i) {
-        sums[i] += static_cast<double>(row.values[k + i]) * w[k + i];
+        sums[i] += static_cast<double>(row.values[k + i]) * static_cast<double>(w[k + i]);
       }
     }
-    for (; k < row.size; ++k) sums[k % kLanes] += static_cast<double>(row.values[k]) * w[k];
+    for (; k < row.size; ++k) {
+      sums[k % kLanes] += static_cast<double>(row.values[k]) * static_cast<double>(w[k]);
+    }
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
   }
+  // Four sums that do not wait for each other, in registers.
+  double a = 0, b = 0, c = 0, d = 0;
+  const auto product = [&row, w](std::size_t i) {
+    return static_cast<double>(row.values[i]) * static_cast<double>(w[row.columns[i]]);
+  };
   for (; k + 4 <= row.size; k += 4) {
-    for (std::size_t i = 0; i < 4; ++i) {
-      sums[i] += static_cast<double>(row.values[k + i]) * w[row.columns[k + i]];
-    }
+    a += product(k);
+    b += product(k + 1);
+    c += product(k + 2);
+    d += product(k + 3);
   }
-  for (; k < row.size; ++k) {
-    sums[k % 4] += static_cast<double>(row.values[k]) * w[row.columns[k]];
-  }
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  if (k < row.size) a += product(k);
+  if (k + 1 < row.size) b += product(k + 1);
+  if (k + 2 < row.size) c += product(k + 2);
+  return (a + b) + (c + d);
 }
 
 // z += the products with C outputs.
@@ -93,14 +101,16 @@ void dot(const RowView<T>& row, const double* w, std::size_t C, double* z) {
 }
 
 // g += a row.
-template <class T>
-void add(const RowView<T>& row, double a, double* g) {
+template <class T, class G>
+void add(const RowView<T>& row, double a, G* g) {
   if (row.columns == nullptr) {
-    for (std::size_t k = 0; k < row.size; ++k) g[k] += a * static_cast<double>(row.values[k]);
+    for (std::size_t k = 0; k < row.size; ++k) {
+      g[k] += static_cast<G>(a * static_cast<double>(row.values[k]));
+    }
     return;
   }
   for (std::size_t k = 0; k < row.size; ++k) {
-    g[row.columns[k]] += a * static_cast<double>(row.values[k]);
+    g[row.columns[k]] += static_cast<G>(a * static_cast<double>(row.values[k]));
   }
 }
 

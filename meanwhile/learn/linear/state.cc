@@ -78,21 +78,25 @@ State Linear::state() const {
   const std::span<const double> w = w_;
   state.learned["weights"] = data::tensor_of<double>(w.first(problem_.intercepts()), {D, C});
   state.learned["intercept"] = data::tensor_of<double>(w.subspan(problem_.intercepts()), {C});
+  // Of no use to one that has converged; one that ran out of rounds may go on.
+  const bool over = !progress_.ended.empty() && !progress_.ended.starts_with("max_iter");
   const auto carry = [&](const std::string& name, const auto& values) {
     using T = typename std::decay_t<decltype(values)>::value_type;
     if (values.empty()) return;
     state.carried[name] = data::tensor_of<T>(values, {static_cast<std::int64_t>(values.size())});
   };
-  carry("moments", moments_);
-  carry("class_sums", class_sums_);
-  carry("squares", squares_);
-  carry("mean_weights", mean_w_);
-  carry("best_weights", best_w_);
-  carry("weights_before", before_);
+  if (!over) {
+    carry("moments", moments_);
+    carry("class_sums", class_sums_);
+    carry("squares", squares_);
+    carry("mean_weights", mean_w_);
+    carry("best_weights", best_w_);
+    carry("weights_before", before_);
+  }
   state.parameters = to_json(parameters_);
   describe_progress(progress_,
                     [&](const char* name, const auto& value) { state.progress[name] = value; });
-  if (lbfgs_ && stage() == Stage::kLbfgs) {
+  if (lbfgs_ && stage() == Stage::kLbfgs && !over) {
     const Lbfgs::Memory& memory = lbfgs_->memory();
     carry("lbfgs_x", memory.x);
     carry("lbfgs_g", memory.g);
