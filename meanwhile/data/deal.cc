@@ -8,8 +8,16 @@
 
 namespace meanwhile::data {
 
+std::int64_t block_rows(std::int64_t rows) {
+  constexpr std::int64_t kFewestBlocks = 128;
+  std::int64_t block = kBlockRows;
+  while (block > 1 && rows / block < kFewestBlocks) block /= 2;
+  return block;
+}
+
 std::vector<Shard> deal(std::int64_t rows, int shards, std::uint64_t seed) {
-  const std::int64_t blocks = rows / kBlockRows + (rows % kBlockRows != 0);
+  const std::int64_t block = block_rows(rows);
+  const std::int64_t blocks = rows / block + (rows % block != 0);
   const std::int64_t groups = blocks / shards + (blocks % shards != 0);
   std::vector<Shard> dealt(static_cast<std::size_t>(shards));
   for (int s = 0; s < shards; ++s) {
@@ -29,8 +37,8 @@ std::vector<Shard> deal(std::int64_t rows, int shards, std::uint64_t seed) {
     const std::int64_t count = std::min<std::int64_t>(shards, blocks - first);
     for (std::int64_t b = 0; b < count; ++b) {
       Shard& shard = dealt[order[static_cast<std::size_t>(b)]];
-      const std::int64_t begin = (first + b) * kBlockRows;
-      const std::int64_t end = std::min(begin + kBlockRows, rows);
+      const std::int64_t begin = (first + b) * block;
+      const std::int64_t end = std::min(begin + block, rows);
       shard.blocks.push_back({begin, end});
       shard.rows += end - begin;
     }

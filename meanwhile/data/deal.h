@@ -1,8 +1,8 @@
 // Which rows belong to which shard.
 //
 // A shard is a deal of rows, not a stretch of the file: files sorted by label or by time are
-// common, and models trained on one class each are useless to average. Blocks of kBlockRows
-// consecutive rows keep reading sequential. Block b is one of group g = b / S; the S blocks of a
+// common, and models trained on one class each are useless to average. Blocks of consecutive rows
+// keep reading sequential; small data has small blocks, so that a shard still has many of them. Block b is one of group g = b / S; the S blocks of a
 // group go to the S shards in a random order that is a function of (seed, g, S) alone, so every
 // worker deals the same rows to the same shards, whoever reads them.
 #pragma once
@@ -12,7 +12,11 @@
 
 namespace meanwhile::data {
 
-inline constexpr std::int64_t kBlockRows = 256;
+inline constexpr std::int64_t kBlockRows = 256;  // at most
+
+// Rows of a block of a data set of so many rows: the largest power of two, up to kBlockRows, that
+// makes at least 128 blocks.
+std::int64_t block_rows(std::int64_t rows);
 
 struct RowRange {
   std::int64_t begin = 0, end = 0;
@@ -21,7 +25,7 @@ struct RowRange {
 
 struct Shard {
   int index = 0;
-  std::vector<RowRange> blocks;  // in order of row; kBlockRows each but the last of the data
+  std::vector<RowRange> blocks;  // in order of row; block_rows() each but the last of the data
   std::int64_t rows = 0;
 };
 

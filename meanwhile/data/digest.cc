@@ -65,10 +65,10 @@ std::string describe(const Dataset& data, const Whole& whole) {
 
 }  // namespace
 
-std::vector<RowRange> blocks_of(std::int64_t rows) {
+std::vector<RowRange> blocks_of(std::int64_t rows, std::int64_t block) {
   std::vector<RowRange> blocks;
-  for (std::int64_t begin = 0; begin < rows; begin += kBlockRows) {
-    blocks.push_back({begin, std::min(begin + kBlockRows, rows)});
+  for (std::int64_t begin = 0; begin < rows; begin += block) {
+    blocks.push_back({begin, std::min(begin + block, rows)});
   }
   return blocks;
 }
@@ -107,7 +107,8 @@ std::string sha256(const Dataset& data, const Whole& whole, std::span<const Dige
 }
 
 std::string sha256(const Dataset& data, int threads) {
-  return sha256(data, whole_of(data), block_digests(data, blocks_of(rows(data.x)), threads));
+  return sha256(data, whole_of(data),
+                block_digests(data, blocks_of(rows(data.x), block_rows(rows(data.x))), threads));
 }
 
 }  // namespace meanwhile::data

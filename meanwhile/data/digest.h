@@ -1,5 +1,5 @@
 // SHA-256 of a data set in blocks, so that nodes that hold a part each can compute it together: a
-// digest for each block of kBlockRows rows (lengths of sparse rows, columns, values, weights,
+// digest for each block of block_rows() rows (lengths of sparse rows, columns, values, weights,
 // labels), and a hash of the description and the digests in order.
 #pragma once
 
@@ -32,7 +32,7 @@ Whole whole_of(const Dataset& data);
 // REQUIRES: digests of all its blocks, in order.
 std::string sha256(const Dataset& data, const Whole& whole, std::span<const Digest> digests);
 
-// Blocks of kBlockRows rows, the last may be shorter.
-std::vector<RowRange> blocks_of(std::int64_t rows);
+// Blocks of so many rows, the last may be shorter.
+std::vector<RowRange> blocks_of(std::int64_t rows, std::int64_t block);
 
 }  // namespace meanwhile::data

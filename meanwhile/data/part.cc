@@ -82,7 +82,8 @@ LabelValues label_values(const Dataset& data, const std::vector<RowRange>& range
 }
 
 std::vector<double> label_values(const Dataset& data, int threads) {
-  return label_values(data, blocks_of(static_cast<std::int64_t>(data.labels.size())), threads)
+  return label_values(data, blocks_of(static_cast<std::int64_t>(data.labels.size()), kBlockRows),
+                      threads)
       .values;
 }
 

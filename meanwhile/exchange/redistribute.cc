@@ -24,7 +24,6 @@ namespace {
 
 using base::Error;
 using base::ErrorKind;
-using data::kBlockRows;
 using data::RowRange;
 using Index = std::size_t;
 
@@ -49,6 +48,9 @@ void forget(const T* values, std::int64_t begin, std::int64_t end) {
 // Who owns each block, and where the blocks of this node lie.
 struct Places {
   Places(const std::vector<data::Shard>& dealt, int rank, int nodes) {
+    std::int64_t all = 0;
+    for (const data::Shard& shard : dealt) all += shard.rows;
+    block_rows = data::block_rows(all);
     const int shards = static_cast<int>(dealt.size());
     std::int64_t blocks = 0;
     for (const data::Shard& shard : dealt) blocks += static_cast<std::int64_t>(shard.blocks.size());
@@ -58,21 +60,22 @@ struct Places {
       const Range range = owned(shards, node, nodes);
       for (int s = range.begin; s < range.end; ++s) {
         for (const RowRange& block : dealt[static_cast<Index>(s)].blocks) {
-          owner[at(block.begin / kBlockRows)] = node;
+          owner[at(block.begin / block_rows)] = node;
         }
       }
     }
     for (const RowRange& block : owned_blocks(dealt, rank, nodes)) {
-      row[at(block.begin / kBlockRows)] = rows;
+      row[at(block.begin / block_rows)] = rows;
       rows += block.end - block.begin;
     }
   }
   // The row here of a row of the whole. REQUIRES: this node owns it.
   std::int64_t local(std::int64_t global) const {
-    return row[at(global / kBlockRows)] + global % kBlockRows;
+    return row[at(global / block_rows)] + global % block_rows;
   }
 
-  std::vector<int> owner;
+  std::int64_t block_rows = 1;
+  std::vector<int> owner;  // of each block
   std::vector<std::int64_t> row;
   std::int64_t rows = 0;  // of this node
 };
@@ -105,9 +108,9 @@ class Travel {
       for (Packer& packer : to_each) packer.put(end < rows);
       for (std::int64_t row = begin; row < end;) {
         const std::int64_t global = read_[range].begin + in_range;
-        const std::int64_t block = global / kBlockRows;
+        const std::int64_t block_rows = places_.block_rows, block = global / block_rows;
         const std::int64_t count =
-            std::min({end - row, read_[range].end - global, (block + 1) * kBlockRows - global});
+            std::min({end - row, read_[range].end - global, (block + 1) * block_rows - global});
         Packer& packer = to_each[static_cast<Index>(places_.owner[at(block)])];
         packer.put(RowRange{global, global + count});
         pass.pack({row, row + count}, packer);

@@ -177,7 +177,8 @@ data::Part finish(Transport& transport, Dataset data, const data::Whole& whole,
     packer.put_list(std::span<const double>(labels.values));
     packer.put_raw(std::span<const data::Digest>(block_digests(data, blocks, threads)));
   });
-  std::vector<data::Digest> digests(data::blocks_of(whole.rows).size());
+  std::vector<data::Digest> digests(
+      data::blocks_of(whole.rows, data::block_rows(whole.rows)).size());
   data::LabelValues labels;
   const auto all = all_gather(transport, packer.bytes());
   for (int node = 0; node < transport.size(); ++node) {
@@ -185,7 +186,7 @@ data::Part finish(Transport& transport, Dataset data, const data::Whole& whole,
     const bool too_many = message.get<bool>();
     labels = merge(labels, {message.get_list<double>(), too_many});
     for (const data::RowRange& block : exchange::owned_blocks(dealt, node, transport.size())) {
-      digests[static_cast<std::size_t>(block.begin / data::kBlockRows)] =
+      digests[static_cast<std::size_t>(block.begin / data::block_rows(whole.rows))] =
           message.get<data::Digest>();
     }
   }
@@ -248,16 +249,16 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
     transport.fail(ErrorKind::kSystem, error.what());
     throw;
   }
-  // In order of row: the i-th block of this node begins at row i * kBlockRows of it.
+  // In order of row: the i-th block of this node begins at row i * block_rows of it.
   const auto owned = exchange::owned_blocks(dealt, transport.rank(), transport.size());
   const auto local = [&](data::RowRange block) {
     const auto found =
         std::lower_bound(owned.begin(), owned.end(), block.begin,
                          [](const data::RowRange& a, std::int64_t row) { return a.begin < row; });
-    const std::int64_t begin = (found - owned.begin()) * data::kBlockRows;
+    const std::int64_t begin = (found - owned.begin()) * data::block_rows(whole.rows);
     return data::RowRange{begin, begin + block.end - block.begin};
   };
-  const auto blocks = data::blocks_of(rows(data.x));
+  const auto blocks = data::blocks_of(rows(data.x), data::block_rows(whole.rows));
   data::Part part = finish(transport, std::move(data), whole, dealt, blocks, read.threads);
   part.shards = keep_owned(dealt, transport, local);
   return part;

@@ -43,9 +43,9 @@ TEST(Deal, ShardsDifferByAtMostABlock) {
 }
 
 TEST(Deal, EveryShardGetsOneBlockOfEachGroup) {
-  for (const Shard& shard : deal(10 * 8 * kBlockRows, 8, 1)) {
-    ASSERT_EQ(shard.blocks.size(), 10u);
-    for (std::size_t group = 0; group < 10; ++group) {
+  for (const Shard& shard : deal(20 * 8 * kBlockRows, 8, 1)) {
+    ASSERT_EQ(shard.blocks.size(), 20u);
+    for (std::size_t group = 0; group < 20; ++group) {
       EXPECT_EQ(shard.blocks[group].begin / (8 * kBlockRows), static_cast<std::int64_t>(group));
     }
   }
@@ -58,16 +58,32 @@ TEST(Deal, DependsOnTheSeedAndTheShardsAndNothingElse) {
   EXPECT_EQ(blocks(100'000, 8, 7), blocks(100'000, 8, 7));
   EXPECT_NE(blocks(100'000, 8, 7), blocks(100'000, 8, 8));
   // Rows that are added later do not move those before them.
-  const auto small = blocks(8 * 10 * kBlockRows, 8, 7), large = blocks(8 * 20 * kBlockRows, 8, 7);
+  const auto small = blocks(8 * 20 * kBlockRows, 8, 7), large = blocks(8 * 40 * kBlockRows, 8, 7);
   EXPECT_TRUE(std::equal(small.begin(), small.end(), large.begin()));
 }
 
 TEST(Deal, IsTheSameOnEveryMachineAndInEveryVersion) {
   // Frozen, as computed by another implementation: a resumed job must deal as the first did.
   std::vector<std::int64_t> first;
-  for (const Shard& shard : deal(4 * kBlockRows, 4, 42))
-    first.push_back(shard.blocks.at(0).begin / kBlockRows);
+  for (const Shard& shard : deal(1024, 4, 42)) {
+    first.push_back(shard.blocks.at(0).begin / block_rows(1024));
+  }
   EXPECT_EQ(first, (std::vector<std::int64_t>{3, 0, 2, 1}));
+}
+
+TEST(Deal, SmallDataHasSmallBlocks) {
+  EXPECT_EQ(block_rows(0), 1);
+  EXPECT_EQ(block_rows(100), 1);
+  EXPECT_EQ(block_rows(2000), 8);
+  EXPECT_EQ(block_rows(128 * 256 - 1), 128);
+  EXPECT_EQ(block_rows(128 * 256), 256);
+  EXPECT_EQ(block_rows(1'000'000'000), 256);
+  // Two thousand rows, sorted: each of eight shards has some of both halves.
+  for (const Shard& shard : deal(2000, 8, 5)) {
+    std::int64_t first = 0;
+    for (const RowRange& block : shard.blocks) first += block.end <= 1000 ? 8 : 0;
+    EXPECT_NEAR(static_cast<double>(first), 125, 16);
+  }
 }
 
 TEST(Deal, AnySortedFileIsSpreadOverAllShards) {

@@ -39,7 +39,7 @@ TEST(LabelValues, AreNoneWhenTooMany) {
   labels.push_back(-7);
   data.labels = labels;
   for (const int threads : {1, 3}) {
-    EXPECT_TRUE(label_values(data, blocks_of(1001), threads).too_many);
+    EXPECT_TRUE(label_values(data, blocks_of(1001, 256), threads).too_many);
     EXPECT_TRUE(label_values(data, threads).empty());
   }
 }

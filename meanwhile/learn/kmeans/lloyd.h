@@ -78,7 +78,8 @@ double move_center(std::span<double> center, const double* to);
 
 // Row number i of the shard in the data.
 inline std::int64_t row_of(const data::Shard& shard, std::int64_t i) {
-  return shard.blocks[static_cast<std::size_t>(i / data::kBlockRows)].begin + i % data::kBlockRows;
+  const std::int64_t length = shard.blocks.front().end - shard.blocks.front().begin;
+  return shard.blocks[static_cast<std::size_t>(i / length)].begin + i % length;
 }
 
 }  // namespace meanwhile::learn::kmeans

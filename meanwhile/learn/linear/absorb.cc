@@ -108,104 +108,6 @@ Outcome Linear::absorbed(std::span<const double> total) {
   return outcome;
 }
 
-void Linear::absorb_statistics(std::span<const double> total) {
-  const std::size_t K = problem_.classes.size();
-  progress_.rows = total[0];
-  progress_.weight = total[1];
-  if (!(progress_.weight > 0)) {
-    throw Error(ErrorKind::kInput, "no row to learn from has a weight above 0");
-  }
-  const double mean = total[2] / total[1];
-  const double deviation = std::sqrt(std::max(0.0, total[3] / total[1] - mean * mean));
-  progress_.mean_square = std::max(total[4] / total[0], 1e-30);
-  class_sums_.assign(total.begin() + kStatisticsHead,
-                     total.begin() + static_cast<std::ptrdiff_t>(kStatisticsHead + K));
-  for (std::size_t k = 0; k < K; ++k) {
-    if (class_sums_[k] == 0 && initial_classes_.empty()) {
-      throw Error(ErrorKind::kInput,
-                  "no row of class {} to learn from: all are held out or weigh 0",
-                  problem_.classes[k]);
-    }
-  }
-  if (uses_moments()) {
-    moments_.assign(total.begin() + static_cast<std::ptrdiff_t>(kStatisticsHead + K), total.end());
-    for (double& moment : moments_) moment /= progress_.weight;
-  }
-  progress_.delta = parameters_.huber_delta;
-  if (progress_.delta == 0) progress_.delta = deviation > 0 ? deviation / 2 : 1;
-  problem_.loss.delta = progress_.delta;
-  settle_weights();
-  settle_coordinates();
-  // Regression starts at the mean, so that the first steps are not all about the intercept.
-  const bool fresh = std::all_of(w_.begin(), w_.end(), [](double w) { return w == 0; });
-  if (kind_ == Kind::kLinear && problem_.intercept && fresh) w_[problem_.intercepts()] = mean;
-
-  const bool averages = parameters_.send == "model";
-  const bool newton = parameters_.solver == "lbfgs" || (parameters_.solver == "auto" && dense_);
-  if (newton && averages) {
-    enter(Stage::kLbfgs);
-    return begin_lbfgs();
-  }
-  if (parameters_.adaptive) squares_.assign(problem_.size(), 0.0);
-  const double unit = dense_ ? static_cast<double>(problem_.cols) : progress_.mean_square;
-  const double curvature = std::max(problem_.loss.curvature(), 1.0);
-  if (parameters_.learning_rate > 0) {
-    progress_.rate = parameters_.learning_rate;
-    if (progress_.rate * parameters_.l2 >= 1) {
-      throw Error(ErrorKind::kUsage,
-                  "learning_rate times l2 is {}; it must be below 1: try a rate of {:.3g}",
-                  progress_.rate * parameters_.l2, 1 / (curvature * unit));
-    }
-  } else if (progress_.rate == 0) {
-    progress_.rate = 1 / (curvature * (unit + (problem_.intercept ? 1 : 0)));
-    if (averages && parameters_.adaptive) {
-      progress_.rate = (classifies(problem_.loss.loss) ? 1 : deviation) / std::sqrt(unit);
-    }
-    if (averages) return enter(Stage::kRate);
-  }
-  enter(averages ? Stage::kModel : Stage::kGradient);
-}
-
-void Linear::settle_weights() {
-  const std::size_t K = problem_.classes.size();
-  double weight = progress_.weight;
-  if (parameters_.class_weight == "balanced") {
-    problem_.class_weights.assign(K, 1.0);
-    for (std::size_t k = 0; k < K; ++k) {
-      if (class_sums_[k] > 0) {
-        problem_.class_weights[k] = weight / (static_cast<double>(K) * class_sums_[k]);
-      }
-    }
-  }
-  if (!problem_.class_weights.empty()) {
-    weight = 0;
-    for (std::size_t k = 0; k < K; ++k) weight += class_sums_[k] * problem_.class_weights[k];
-  }
-  progress_.mean_weight = weight / progress_.rows;
-}
-
-void Linear::settle_coordinates() {
-  coordinates_ = {};
-  if (moments_.empty() || !(dense_ || parameters_.standardize)) return;
-  const std::size_t D = static_cast<std::size_t>(problem_.cols);
-  coordinates_.scale.resize(D);
-  const bool centred = dense_ && problem_.intercept;
-  if (centred) coordinates_.mean.resize(D);
-  for (std::size_t j = 0; j < D; ++j) {
-    if (centred) coordinates_.mean[j] = mean(j);
-    const double centre = centred ? mean(j) * mean(j) : 0;
-    const double deviation = std::sqrt(std::max(0.0, second(j) - centre));
-    // A column that never changes has nothing to be scaled by.
-    const bool constant = deviation <= 1e-8 * std::sqrt(second(j)) || deviation == 0;
-    coordinates_.scale[j] = constant ? 1 : 1 / deviation;
-  }
-  if (!dense_) return;
-  coordinates_.penalty.resize(D);
-  for (std::size_t j = 0; j < D; ++j) {
-    coordinates_.penalty[j] = penalty_of(j) * coordinates_.scale[j];
-  }
-}
-
 void Linear::absorb_rate(std::span<const double> total) {
   const double middle = progress_.rate;
   double lowest = INFINITY;
@@ -215,7 +117,7 @@ void Linear::absorb_rate(std::span<const double> total) {
     lowest = mean;
     progress_.rate = middle * std::pow(kRateStep, static_cast<double>(k) - kRateBelow);
   }
-  enter(Stage::kModel);
+  enter(parameters_.send == "model" ? Stage::kModel : Stage::kGradient);
 }
 
 void Linear::absorb_model(std::span<const double> total) {
@@ -241,49 +143,79 @@ void Linear::absorb_model(std::span<const double> total) {
     if (parameters_.l1 > 0) {
       // A mean is zero only where all are: weights that one step's penalty would end, end here.
       const double step = sgd_options().rate * parameters_.l1;
-      for (std::size_t i = 0; i < features; ++i) w_[i] = soft(w_[i], step);
+      const std::vector<double>& factor = coordinates_.penalty;
+      for (std::size_t i = 0; i < features; ++i) {
+        w_[i] = soft(w_[i], factor.empty() ? step : step * factor[i / problem_.outputs]);
+      }
     }
   }
   coordinates_.leave(problem_, w_);
 }
 
-// MLlib's step: rate / sqrt(round), the mean gradient of the sample, then the penalties.
 void Linear::absorb_gradient(std::span<const double> total, const Tail& tail) {
   if (tail.weight == 0) return;
   const auto t = static_cast<double>(progress_.stage_round);
-  const double rate = progress_.rate / std::sqrt(t);
-  if (parameters_.average && mean_w_.empty()) mean_w_ = w_;
+  gradient_step(total, tail.weight, t, progress_.rate, w_, squares_);
+  if (!parameters_.average) return;
+  if (mean_w_.empty()) mean_w_ = w_;
+  for (std::size_t i = 0; i < w_.size(); ++i) mean_w_[i] += (w_[i] - mean_w_[i]) / t;
+}
+
+// MLlib's step: rate / sqrt(round), the mean gradient of the sample, then the penalties.
+void Linear::gradient_step(std::span<const double> total, double weight, double t, double rate,
+                           std::span<double> w, std::span<double> squares) const {
+  const double common = rate / std::sqrt(t);
   for (std::size_t i = 0; i < problem_.size(); ++i) {
     const bool penalised = i < problem_.intercepts();
     const double factor = penalised ? penalty_of(i / problem_.outputs) : 0;
     const double l1 = parameters_.l1 * factor, l2 = parameters_.l2 * factor * factor;
-    const double slope = total[i] / tail.weight;
+    const double slope = total[i] / weight;
+    double own = common;
     if (parameters_.adaptive) {
-      if (slope == 0 && squares_[i] == 0) continue;
-      squares_[i] += slope * slope;
-      const double own = progress_.rate / std::sqrt(squares_[i] + 1e-12);
-      w_[i] = soft(w_[i] - own * slope, own * l1) / (1 + own * l2);
-    } else {
-      w_[i] = soft(w_[i] * (1 - rate * l2) - rate * slope, rate * l1);
+      if (slope == 0 && squares[i] == 0) continue;
+      squares[i] += slope * slope;
+      own = rate / std::sqrt(squares[i] + 1e-12);
     }
-    if (parameters_.average) mean_w_[i] += (w_[i] - mean_w_[i]) / t;
+    w[i] = soft(w[i] - own * slope, own * l1) / (1 + own * l2);
   }
 }
 
 // Back to the last model that was well, with a shorter step; unless the user chose the step.
 void Linear::retreat(double objective) {
-  const double suggestion = progress_.rate / 10;
-  if (parameters_.learning_rate > 0 || ++progress_.retreats > kMostRetreats) {
-    throw Error(
-        ErrorKind::kFailed,
-        "diverged: the objective went from {:.4g} to {:.4g} with learning_rate {:.4g}; try "
-        "{:.2g}, or leave it out to have one found{}",
-        progress_.initial, objective, progress_.rate, suggestion,
-        parameters_.standardize ? "" : "; --standardize helps when columns differ in scale");
+  const bool chosen = parameters_.learning_rate > 0;
+  if (chosen || ++progress_.retreats > kMostRetreats) {
+    throw Error(ErrorKind::kFailed,
+                "diverged: the objective went from {:.4g} to {:.4g} with learning_rate {:.4g}; try "
+                "{:.2g}{}, --solver lbfgs{}",
+                progress_.initial, std::isnan(objective) ? INFINITY : objective, progress_.rate,
+                progress_.rate / 10,
+                chosen ? ", none (one is found then)" : "",
+                parameters_.standardize ? "" : ", or --standardize when columns differ in scale");
   }
   progress_.rate /= 4;
   if (!before_.empty()) w_ = before_;
   if (!squares_.empty()) squares_.assign(squares_.size(), 0.0);
+  // Where L-BFGS is to follow, it need not wait for a rate that works.
+  const bool follows = parameters_.solver == "hybrid" || parameters_.solver == "auto";
+  if (follows && parameters_.send == "model") {
+    enter(Stage::kLbfgs);
+    begin_lbfgs();
+  }
+}
+
+// Whether one of the last five rounds changed the weights by more than tol: of a sample, the
+// objective goes up and down by chance, and would be at its lowest any time.
+bool Linear::still_moves() {
+  double moved = 0, size = 0;
+  for (std::size_t i = 0; i < w_.size(); ++i) {
+    moved += (w_[i] - before_[i]) * (w_[i] - before_[i]);
+    size += w_[i] * w_[i];
+  }
+  auto& recent = progress_.recent;
+  recent.push_back(std::sqrt(moved / std::max(size, 1e-300)));
+  if (recent.size() >= kRecent) recent.erase(recent.begin());
+  if (recent.size() + 1 < kRecent) return true;
+  return *std::max_element(recent.begin(), recent.end()) > parameters_.tol;
 }
 
 // Whether the last five rounds lowered the objective by more than tol.
@@ -304,7 +236,7 @@ void Linear::after_sgd(double objective, Outcome& outcome) {
     // The first round has nothing to be compared with but the model it started from.
     const double start =
         progress_.stage_round == 1
-            ? classifies(problem_.loss.loss) ? problem_.loss.value(0, 1) : objective
+            ? classifies(problem_.loss.loss) ? progress_.initial : objective
             : before;
     const bool worth = objective < (1 - kWorthAveraging) * start;
     if (!worth || progress_.stage_round >= kMostAveraging) {
@@ -313,11 +245,20 @@ void Linear::after_sgd(double objective, Outcome& outcome) {
     }
     return;
   }
-  if (progress_.stage_round > 1 && objective > before && parameters_.learning_rate == 0 &&
-      parameters_.send == "model") {
-    progress_.rate /= 2;
+  if (parameters_.send == "model") {
+    // Losses of a pass are those on the way, the penalty is that of the start: too small in the
+    // first round to be compared with.
+    if (progress_.stage_round == 1) return;
+    if (progress_.stage_round > 2 && objective > before && parameters_.learning_rate == 0) {
+      progress_.rate /= 2;
+    }
   }
-  if (!still_falls(objective)) {
+  if (parameters_.send == "gradient" && parameters_.batch_fraction < 1) {
+    if (!still_moves()) {
+      end(outcome, fmt::format("converged: none of five rounds changed the weights by tol={}",
+                               parameters_.tol));
+    }
+  } else if (!still_falls(objective)) {
     end(outcome, fmt::format("converged: five rounds lowered the objective by less than tol={}",
                              parameters_.tol));
   }

@@ -15,7 +15,7 @@ namespace meanwhile::learn::linear {
 namespace {
 
 // The corner of the hinge is rounded for L-BFGS, more and more sharply.
-constexpr double kFirstSmoothing = 0.1, kSharper = 0.4, kLeastSmoothing = 1e-7;
+constexpr double kFirstSmoothing = 0.05, kSharper = 0.4, kLeastSmoothing = 1e-7;
 constexpr double kSmoothEnough = 0.03;  // of what smoothing hides, gained by a step: go on
 constexpr double kWorthSharpening = 6;  // times tol: what a sharper corner must have gained
 
@@ -114,7 +114,7 @@ void Linear::absorb_lbfgs(std::span<const double> total, const Tail& tail, Outco
       settled = false;
       const double gained = progress_.stage_end - outcome.objective;
       if (progress_.stage_end >= 0 && !stuck &&
-          gained < kWorthSharpening * parameters_.tol * std::abs(outcome.objective)) {
+          std::abs(gained) < kWorthSharpening * parameters_.tol * std::abs(outcome.objective)) {
         settled = true;
         because =
             fmt::format("converged: a sharper corner lowered the objective by {:.2g}", gained);

@@ -1,7 +1,8 @@
 // What a shard does in each round. The rounds, in order:
 //
 //   statistics   sums that fix weights of classes, scales of columns and of labels
-//   rate         passes over samples, with several learning rates (when none was given)
+//   rate         passes over samples, or a few steps on their gradients, with several learning
+//                rates (when none was given)
 //   model        SGD: a pass over the shard; models are averaged
 //   gradient     SGD: the gradient of a sample; one step of all
 //   lbfgs        value and gradient at the next point
@@ -10,7 +11,7 @@
 // Updates (P = (D + 1) C weights):
 //
 //   statistics   rows, weight, labels, labels^2, norms^2 | weight by class | moments (2 D)
-//   rate         loss and weight of the later half of a pass, by rate
+//   rate         loss and weight of the later half of a pass, or after the steps, by rate
 //   model        weights - shrink * weights before (P) | shrink, shards | tail
 //   model, adaptive rates:   squares gained * move (P) | squares gained (P) | shards | tail
 //   gradient, lbfgs   gradient (P) | tail
@@ -230,16 +231,42 @@ SgdOptions Linear::sgd_options() const {
   return options;
 }
 
+LossSums Linear::try_gradients(int shard, double rate) const {
+  constexpr std::uint32_t kSteps = 12;
+  std::vector<double> w = w_, squares = squares_, gradient(problem_.size());
+  const auto rows = static_cast<double>(job_.shards[static_cast<std::size_t>(shard)].rows);
+  PassOptions options;
+  options.fraction = std::min(1.0, static_cast<double>(kRateSample) / std::max(rows, 1.0));
+  options.seed = job_.seed;
+  for (std::uint32_t t = 1;; ++t) {
+    options.round = t;
+    std::fill(gradient.begin(), gradient.end(), 0.0);
+    const LossSums sums = pass(problem_, *examples_, shard, w, options, gradient);
+    if (t > kSteps || sums.weight == 0) return sums;
+    gradient_step(gradient, sums.weight, static_cast<double>(t), rate, w, squares);
+  }
+}
+
 void Linear::work_rate(int shard, std::span<double> update) const {
   if (shard >= kRateShards && job_.shards[0].rows > 0) return;
-  constexpr std::int64_t kSample = 2048;
+  const auto rate_of = [&](std::size_t k) {
+    return progress_.rate * std::pow(kRateStep, static_cast<double>(k) - kRateBelow);
+  };
+  if (parameters_.send == "gradient") {
+    for (std::size_t k = 0; k < kRates; ++k) {
+      const LossSums sums = try_gradients(shard, rate_of(k));
+      update[2 * k] = sums.loss;
+      update[2 * k + 1] = sums.weight;
+    }
+    return;
+  }
   std::vector<double> v = w_;
   coordinates_.enter(problem_, v);
   SgdOptions options = sgd_options();
   options.decay = 0;
-  options.most_rows = kSample;
+  options.most_rows = kRateSample;
   for (std::size_t k = 0; k < kRates; ++k) {
-    options.rate = progress_.rate * std::pow(kRateStep, static_cast<double>(k) - kRateBelow);
+    options.rate = rate_of(k);
     if (options.rate * options.l2 >= 1) continue;
     const SgdResult pass =
         sgd_pass(problem_, *examples_, shard, coordinates_, v, squares_, options);
@@ -281,7 +308,10 @@ void Linear::work_model(int shard, std::span<double> update) const {
   if (pass.rows == 0) return;
   if (parameters_.adaptive) {
     for (std::size_t i = 0; i < P; ++i) {
-      const double gained = pass.squares[i] - static_cast<double>(static_cast<float>(squares_[i]));
+      // Passes over sparse rows keep squares as floats.
+      const double had =
+          dense_ ? squares_[i] : static_cast<double>(static_cast<float>(squares_[i]));
+      const double gained = pass.squares[i] - had;
       update[i] = gained * (pass.v[i] - v[i]);
       update[P + i] = gained;
     }

@@ -72,12 +72,16 @@ class Linear final : public Learner {
   void settle_coordinates();  // of SGD, and the preconditioner of L-BFGS, from the moments
   double mean(std::size_t column) const { return moments_[2 * column]; }
   double second(std::size_t column) const { return moments_[2 * column + 1]; }
+  double initial_objective(double mean_square, double deviation) const;
+  double mean_square() const;
   double penalty() const;
   double penalty_of(std::size_t column) const;  // multiplies l1, and squared l2
   SgdOptions sgd_options() const;
   void score_held_out(int shard, Tail& tail) const;
   void work_statistics(int shard, std::span<double> update) const;
   void work_rate(int shard, std::span<double> update) const;
+  // The loss on a sample after a few steps on sampled gradients.
+  LossSums try_gradients(int shard, double rate) const;
   void work_model(int shard, std::span<double> update) const;
   void work_gradient(int shard, std::span<double> update) const;
 
@@ -87,12 +91,15 @@ class Linear final : public Learner {
   void absorb_rate(std::span<const double> total);
   void absorb_model(std::span<const double> total);
   void absorb_gradient(std::span<const double> total, const Tail& tail);
+  void gradient_step(std::span<const double> total, double weight, double t, double rate,
+                     std::span<double> w, std::span<double> squares) const;
   void absorb_lbfgs(std::span<const double> total, const Tail& tail, Outcome& outcome);
   void begin_lbfgs();
   std::vector<double> lbfgs_point() const;          // of w_
   void leave_lbfgs(std::span<const double> point);  // sets w_
   void retreat(double objective);
   bool still_falls(double objective);
+  bool still_moves();
   void after_sgd(double objective, Outcome& outcome);
   void end(Outcome& outcome, const std::string& because);
   void look_at_held_out(const Tail& tail, Outcome& outcome);

@@ -74,9 +74,12 @@ struct LossFunction {
     return 0;
   }
 
-  // An upper bound of the second derivative, where there is one.
+  // About the second derivative where rows are: an upper bound where there is one; of the hinge, what
+  // served best.
   double curvature() const {
     switch (loss) {
+      case Loss::kHinge:
+        return 0.5;
       case Loss::kLogistic:
         return 0.25;
       case Loss::kSquaredHinge:

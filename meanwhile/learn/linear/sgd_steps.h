@@ -149,7 +149,11 @@ class RateEach {
  public:
   RateEach(const Problem& problem, const SgdOptions& options, std::span<const double> v,
            std::span<const double> squares)
-      : C_(problem.outputs), options_(options), intercept_(problem.intercept), cells_(v.size()) {
+      : C_(problem.outputs),
+        options_(options),
+        intercept_(problem.intercept),
+        start_(v),
+        cells_(v.size()) {
     for (std::size_t i = 0; i < v.size(); ++i) {
       cells_[i] = {v[i], static_cast<float>(squares[i]), 0};
     }
@@ -201,13 +205,14 @@ class RateEach {
       Cell& cell = cells_[i];
       result.squares[i] = static_cast<double>(cell.squares);
       const bool touched = cell.last != 0;
-      if (touched && i + C_ < size) catch_up(cell);
       if (options_.average && touched) {
+        // What was summed is the weights before each row: the mean is of those after.
         account(cell);
-        result.v[i] = sums_[i] / std::max(1.0, static_cast<double>(t_));
-      } else {
-        result.v[i] = cell.w;
+        result.v[i] = (sums_[i] - start_[i] + cell.w) / static_cast<double>(t_);
+        continue;
       }
+      if (touched && i + C_ < size) catch_up(cell);
+      result.v[i] = cell.w;
     }
   }
 
@@ -238,6 +243,7 @@ class RateEach {
   const std::size_t C_;
   const SgdOptions& options_;
   const bool intercept_;
+  const std::span<const double> start_;
   std::vector<Cell> cells_;  // the intercepts last
   std::vector<double> sums_;
   std::uint32_t t_ = 0;
@@ -297,10 +303,10 @@ class DenseRate {
     if (options_.adaptive) {
       result_.squares[i] += slope * slope;
       rate /= std::sqrt(result_.squares[i] + 1e-12);
-      w = soft(w - rate * slope, rate * l1) / (1 + rate * l2);
-    } else {
-      w = soft(w * (1 - rate * l2) - rate * slope, rate * l1);
     }
+    // Shrunk by the weight to come, not the one before: columns of small scale have penalties so
+    // large that the latter would overshoot.
+    w = soft(w - rate * slope, rate * l1) / (1 + rate * l2);
   }
 
   const std::size_t C_;

@@ -15,6 +15,7 @@ inline constexpr double kRateStep = 4;
 inline constexpr int kRateBelow = 3;  // of them below it
 // Shards that take part in the search: each holds a random sample of the data.
 inline constexpr int kRateShards = 2;
+inline constexpr std::int64_t kRateSample = 2048;  // rows of each
 // Numbers before classes and moments in the update of the statistics.
 inline constexpr std::size_t kStatisticsHead = 5;
 
