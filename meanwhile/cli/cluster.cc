@@ -1,5 +1,6 @@
 #include "meanwhile/cli/cluster.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -8,8 +9,11 @@ namespace meanwhile::cli {
 
 namespace {
 
-// The first rank prints and ends all; should it be gone, the others end by themselves after this.
-constexpr std::chrono::seconds kGrace(10);
+// The first rank prints and ends all; should it be gone, the next does after this, and the others,
+// so that one is heard, after twice as long.
+constexpr std::chrono::seconds kGrace(5);
+
+void let_others_speak(int rank) { std::this_thread::sleep_for(kGrace * std::min(rank, 2)); }
 
 // The number in one of these variables, the first that is set; -1: none is.
 int number(std::initializer_list<const char*> names) {
@@ -34,15 +38,19 @@ Launched launched() {
   return {true, rank, size, local < 1 ? size : local};
 }
 
+bool is_to_say(const base::Error& error) {
+  const int rank = launched().rank;
+  let_others_speak(rank);
+  // A wrong flag is wrong on all.
+  return rank == 0 || error.kind() != base::ErrorKind::kUsage;
+}
+
 Cluster::Cluster(double deadline_s) : session_({.deadline_s = deadline_s}) {}
 
 void Cluster::give_up(Console& console, const base::Error& error, int exit_code) {
   world().fail(error.kind(), error.what());
-  if (world().rank() == 0) {
-    console.error(error.what());
-  } else {
-    std::this_thread::sleep_for(kGrace);
-  }
+  let_others_speak(world().rank());
+  console.error(error.what());
   session_.abort_all(exit_code);
   std::_Exit(exit_code);
 }

@@ -19,13 +19,20 @@ struct Launched {
 // Knows Open MPI, MPICH and its kin (PMI), and MVAPICH.
 Launched launched();
 
+// For a rank that failed before MPI began. All ranks most likely fail alike, so that the first says
+// it for all; but mpirun, when one rank has ended badly, ends the others, so the first must be
+// given the time to. Returns whether this rank is to say why: if it is the first, or after some
+// seconds in which mpirun did not end it, since it then failed alone, as for a file that only it
+// has not.
+bool is_to_say(const base::Error& error);
+
 // The ranks of a job, from after the parsing to the end. One in the life of the process.
 class Cluster {
  public:
   explicit Cluster(double deadline_s);
 
   transport::Transport& world() { return session_.world(); }
-  // Ends all ranks: the first one says why, the others wait for it to say so, but not for ever.
+  // Ends all ranks: the first one says why. Should it be gone, another one does after some seconds.
   [[noreturn]] void give_up(Console& console, const base::Error& error, int exit_code);
 
  private:

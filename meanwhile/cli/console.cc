@@ -45,8 +45,6 @@ void Console::say(std::string_view text) {
   if (!quiet_) std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void Console::error(std::string_view message) {
-  if (!mute_) fmt::print(stderr, "meanwhile: {}\n", message);
-}
+void Console::error(std::string_view message) { fmt::print(stderr, "meanwhile: {}\n", message); }
 
 }  // namespace meanwhile::cli

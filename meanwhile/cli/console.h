@@ -15,7 +15,7 @@ class Console {
   // Says nothing but errors from here on.
   void be_quiet() { quiet_ = true; }
   bool quiet() const { return quiet_; }
-  // Says nothing at all: another process does.
+  // Gives no results either, only errors: another process does.
   void be_mute() { quiet_ = mute_ = true; }
   // Whether standard error is a terminal.
   bool terminal() const { return terminal_; }

@@ -64,7 +64,7 @@ int guarded(const Context& context) {
   } catch (const ReaderGone&) {
     return kExitDone;
   } catch (const base::Error& e) {
-    context.console.error(e.what());
+    if (is_to_say(e)) context.console.error(e.what());
     return exit_code(e);
   } catch (const std::bad_alloc&) {
     context.console.error("out of memory");
@@ -80,7 +80,7 @@ int guarded(const Context& context) {
 
 int main(int argc, char** argv) {
   meanwhile::cli::Console console;
-  // Of ranks that all make the same mistake, one says so.
+  // Of ranks that all do the same, one says so.
   if (meanwhile::cli::launched().rank > 0) console.be_mute();
   return meanwhile::cli::guarded({console, {argv, argv + argc}});
 }
