@@ -36,6 +36,7 @@ class LinearFlags final : public LearnerFlags {
       const bool classes = parameter == "class_weight" || parameter == "multi_class";
       if (parameter == "huber_delta" && kind != Kind::kLinear) return;
       if (classes && kind == Kind::kLinear) return;
+      if (parameter == "loss") help = "what a row costs that the model does not fit";
       options_[name] = add(app, parameter, field, help)->group(group);
     });
   }

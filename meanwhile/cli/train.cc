@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -49,9 +50,9 @@ class Train {
                    "within one process in shared memory. With threads, allreduce and tree give "
                    "every worker a model of its own, as on a cluster: to compare them"));
     if (entry.held_out) {
-      job(app.add_option("--eval", asked_.eval,
-                         "held-out data, to stop when its loss no longer falls"))
-          ->type_name("FILE");
+      eval_option_ = job(app.add_option("--eval", asked_.eval,
+                                        "held-out data, to stop when its loss no longer falls"))
+                         ->type_name("FILE");
     }
     job(add_real(app, "--time-limit", asked_.time_limit, "seconds of training; 0: none", 0));
     job(add_real(app, "--timeout", timeout_,
@@ -82,7 +83,7 @@ class Train {
   int report(const Context& context, const Node& node) const;
 
   Asked asked_;
-  const CLI::Option *seed_option_, *shards_option_;
+  const CLI::Option *seed_option_, *shards_option_, *eval_option_ = nullptr;
   int workers_ = 0;
   double timeout_ = transport::kDeadlineSeconds;
   std::string simd_;
@@ -98,10 +99,6 @@ void Train::check(Console& console, const Launched& launch) {
   }
   if (!simd_.empty()) base::limit_simd(simd_);
   asked_.input.check();
-  std::error_code error;
-  if (!asked_.eval.empty() && !fs::exists(asked_.eval, error)) {
-    throw Error(ErrorKind::kInput, "--eval: {}: no such file", asked_.eval);
-  }
   if (!asked_.resume.empty()) {
     asked_.resumed.emplace(asked_.resume);
     const std::string learner =
@@ -111,6 +108,10 @@ void Train::check(Console& console, const Launched& launch) {
                   learner, asked_.entry.name);
     }
     keep_what_was(console);
+  }
+  std::error_code error;
+  if (!asked_.eval.empty() && !fs::exists(asked_.eval, error)) {
+    throw Error(ErrorKind::kInput, "--eval: {}: no such file", asked_.eval);
   }
   asked_.learner->settle(asked_.resumed ? &asked_.resumed->parameters : nullptr,
                          asked_.resumed && asked_.resumed->state);
@@ -127,7 +128,7 @@ void Train::check(Console& console, const Launched& launch) {
 void Train::keep_what_was(Console& console) {
   const auto keep = [&](const CLI::Option* option, const char* name, auto& value) {
     const auto before = asked_.resumed->record.value(name, value);
-    if (option->count() == 0) {
+    if (option == nullptr || option->count() == 0) {
       value = before;
     } else if (value != before) {
       console.say(
@@ -138,6 +139,7 @@ void Train::keep_what_was(Console& console) {
   };
   keep(seed_option_, "seed", asked_.seed);
   keep(shards_option_, "shards", asked_.shards);
+  keep(eval_option_, "eval", asked_.eval);
 }
 
 int Train::run(const Context& context) {
@@ -185,20 +187,26 @@ int Train::run_threads(const Context& context) {
       throw;
     }
   };
-  for (std::size_t rank = 1; rank < nodes.size(); ++rank) {
-    others.emplace_back([&, rank] {
-      try {
-        run(nodes[rank]);
-      } catch (const std::exception&) {  // the first node says it, as it says what it throws itself
-      }
-    });
-  }
   struct Join {
     std::vector<std::thread>& threads;
     ~Join() {
       for (std::thread& thread : threads) thread.join();
     }
   } join{others};
+  try {
+    for (std::size_t rank = 1; rank < nodes.size(); ++rank) {
+      others.emplace_back([&, rank] {
+        try {
+          run(nodes[rank]);
+        } catch (const std::exception&) {  // the first node says it, as it does what it throws
+        }
+      });
+    }
+  } catch (const std::system_error& e) {
+    group.member(0).fail(ErrorKind::kSystem, e.what());
+    throw Error(ErrorKind::kSystem, "--workers {}: only {} could be started: {}", workers_,
+                others.size() + 1, e.what());
+  }
   run(nodes.front());
   return finish(context, nodes.front());
 }

@@ -75,6 +75,7 @@ void load(const Asked& asked, Progress& progress, Node& node) {
             {"seconds", {{"load", now_s() - begin_s}}}};
   record["data"]["paths"] = asked.input.files();
   record["data"]["sha256"] = node.part.sha256;
+  if (!asked.eval.empty()) record["eval"] = asked.eval;
   if (!asked.resumed) return;
   const Json data_before = asked.resumed->record.value("data", Json::object());
   node.other_data = data_before.value("sha256", node.part.sha256) != node.part.sha256;

@@ -22,7 +22,9 @@ struct Transform {
     app.add_option("--out", out, ".npy (float64), .csv or .txt; default: lines on standard output")
         ->type_name("FILE");
     app.footer(
-        "\nFor k-means: the distance of each row to every centre.\n"
+        "\nFor k-means: the distance of each row to every centre. For linear models: the margin of "
+        "each\n"
+        "row, or one for every class if there are more than two.\n"
         "\nexamples:\n"
         "  meanwhile transform runs/a points.npy --out distances.npy\n");
   }
