@@ -134,7 +134,8 @@ def check_completion_knows_commands_flags_and_values(box):
             done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True)
             expect(done.returncode == 0 and done.stderr == "", f"{shell}: {done.stderr}")
     expect(complete(box, ["meanwhile", "tra"]) == ["train", "transform"], "commands")
-    expect(complete(box, ["meanwhile", "train", ""]) == ["kmeans"], "learners")
+    expect(complete(box, ["meanwhile", "train", ""]) ==
+           ["kmeans", "svm", "logistic", "linear"], "learners")
     expect(complete(box, ["meanwhile", "train", "kmeans", "--n-c"]) == ["--n-clusters"], "flags")
     expect(complete(box, ["meanwhile", "train", "kmeans", "--metric", ""]) ==
            ["euclidean", "cosine"], "values")

@@ -19,6 +19,21 @@ def expect(condition, message):
         raise Failure(message)
 
 
+# Ranks share the cores there are, and may be more of them.
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n"]
+
+
+def messages(stderr):
+    """What the program itself says is wrong; mpirun adds words of its own."""
+    return [line for line in stderr.splitlines() if line.startswith("meanwhile: ")]
+
+
+def expect_equal(found):
+    """All values of a table must be the same."""
+    expect(len(set(found.values())) == 1,
+           "not the same:\n" + "\n".join(f"  {value}  {key}" for key, value in found.items()))
+
+
 class Sandbox:
     """A temporary folder in which the program runs."""
 
@@ -35,16 +50,20 @@ class Sandbox:
     def __truediv__(self, name):
         return self.path / name
 
-    def start(self, words, **options):
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-        return subprocess.Popen([self.program, *words], cwd=self.path, **options)
+    def command(self, words, ranks):
+        return [*(MPIRUN if ranks else []), *([str(ranks)] if ranks else []), self.program, *words]
 
-    def run(self, words, code=0, **options):
-        """Runs the program; it must end with `code` (None: anything). Returns what it printed."""
+    def start(self, words, ranks=0, **options):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        return subprocess.Popen(self.command(words, ranks), cwd=self.path, **options)
+
+    def run(self, words, code=0, ranks=0, **options):
+        """Runs the program, with `ranks` under mpirun; it must end with `code` (None: anything).
+        Returns what it printed."""
         if isinstance(words, str):
             words = words.split()
         options = {"capture_output": True, "text": True, "timeout": 300, **options}
-        done = subprocess.run([self.program, *words], cwd=self.path, **options)
+        done = subprocess.run(self.command(words, ranks), cwd=self.path, **options)
         expect(code is None or done.returncode == code,
                f"{' '.join(words)}\n  exit code {done.returncode}, expected {code}\n  {done.stderr}")
         return done
@@ -100,6 +119,20 @@ def read_npy(path):
     code = {"<i4": "i", "<f4": "f", "<f8": "d"}[header["descr"]]
     values = array.array(code, data[end:])
     return header["descr"], header["shape"], values
+
+
+def libsvm_text(rows, cols, stored, seed=1):
+    """Sparse rows of two classes, which a line parts but for every tenth."""
+    truth, draw = random.Random(0), random.Random(seed)
+    weights = [truth.gauss(0, 1) for _ in range(cols)]
+    lines = []
+    for i in range(rows):
+        columns = sorted(draw.sample(range(cols), stored))
+        values = [round(draw.gauss(0, 1), 3) for _ in columns]
+        margin = sum(weights[j] * value for j, value in zip(columns, values))
+        label = 1 if (margin > 0) != (i % 10 == 0) else -1
+        lines.append(f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in zip(columns, values)))
+    return "\n".join(lines) + "\n"
 
 
 def csv_text(values, cols):

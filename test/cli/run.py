@@ -3,8 +3,8 @@
 
     test/cli/run.py PROGRAM [WORD...]     only tests whose name holds one of the words
 
-The cases in *.toml are data: files, a command, what it must print, how it must end. The functions
-check_* in checks_*.py are for what takes several steps.
+The cases in *.toml are data: files, a command, what it must print, how it must end; with `ranks`,
+under mpirun. The functions check_* in checks_*.py are for what takes several steps.
 """
 
 import importlib
@@ -22,7 +22,7 @@ import harness  # noqa: E402
 
 def run_case(program, shared, case):
     known = {"name", "command", "exit", "stdin", "files", "stdout", "stderr", "present", "absent",
-             "stdout_empty", "stderr_empty"}
+             "stdout_empty", "stderr_empty", "ranks"}
     harness.expect(case.keys() <= known, f"unknown keys {case.keys() - known}")
     with harness.Sandbox(program) as box:
         for name, text in {**shared, **case.get("files", {})}.items():
@@ -33,7 +33,7 @@ def run_case(program, shared, case):
         for command in commands[:-1]:
             box.run(shlex.split(command))
         done = box.run(shlex.split(commands[-1]), code=case.get("exit", 0),
-                       input=case.get("stdin", ""))
+                       input=case.get("stdin", ""), ranks=case.get("ranks", 0))
         for stream, text in (("stdout", done.stdout), ("stderr", done.stderr)):
             for part in case.get(stream, []):
                 harness.expect(part in text, f"{stream} lacks {part!r}:\n{text}")
@@ -43,9 +43,12 @@ def run_case(program, shared, case):
             harness.expect((box / name).exists(), f"{name} is missing")
         for name in case.get("absent", []):
             harness.expect(not (box / name).exists(), f"{name} was written")
-        if case.get("exit", 0) == 2:
-            harness.expect(done.stderr.startswith("meanwhile: "), f"no message:\n{done.stderr}")
-            harness.expect("terminate" not in done.stderr, f"a crash:\n{done.stderr}")
+        if case.get("exit", 0) != 0:
+            harness.expect(case.get("ranks") or done.stderr.startswith("meanwhile: "),
+                           f"the message is not the first line:\n{done.stderr}")
+            said = harness.messages(done.stderr)
+            harness.expect(len(said) == 1, f"{len(said)} messages, expected one:\n{done.stderr}")
+            harness.expect("terminate called" not in done.stderr, f"a crash:\n{done.stderr}")
 
 
 def tests(program):

@@ -1,0 +1,82 @@
+"""What linear models say of rows: labels, probabilities, margins and measures agree."""
+
+import math
+import random
+
+from harness import expect, libsvm_text, read_npy
+
+
+def check_probabilities_margins_and_labels_agree(box):
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    (box / "test.libsvm").write_text(libsvm_text(150, 40, 5, seed=2))
+    box.run("train logistic rows.libsvm --out a --quiet")
+    box.run("predict a test.libsvm --probabilities --out p.npy")
+    box.run("transform a test.libsvm --out z.npy")
+    labels = [int(line) for line in box.run("predict a test.libsvm").stdout.split()]
+    kind, shape, p = read_npy(box / "p.npy")
+    expect((kind, shape) == ("<f8", (150, 2)), (kind, shape))
+    kind, shape, z = read_npy(box / "z.npy")
+    expect((kind, shape) == ("<f8", (150,)), (kind, shape))
+    truth = [int(line.split()[0]) for line in (box / "test.libsvm").read_text().splitlines()]
+    loss = 0
+    for i in range(150):
+        negative, positive = p[2 * i], p[2 * i + 1]
+        expect(abs(negative + positive - 1) < 1e-12, "they do not add up to one")
+        expect(abs(positive - 1 / (1 + math.exp(-z[i]))) < 1e-12, "not of this margin")
+        expect(labels[i] == (1 if positive > 0.5 else -1), "not the likelier label")
+        loss -= math.log(positive if truth[i] == 1 else negative) / 150
+    measures = box.json("evaluate a test.libsvm")
+    accuracy = sum(a == b for a, b in zip(labels, truth)) / 150
+    expect(abs(measures["accuracy"] - accuracy) < 1e-12 and accuracy > 0.75, measures)
+    expect(abs(measures["log_loss"] - loss) < 1e-9, (measures, loss))
+
+
+def check_words_get_a_probability_each_in_the_order_of_the_classes(box):
+    draw = random.Random(1)
+    middles = {"cat": (0, 0), "dog": (6, 0), "owl": (0, 6)}
+    kinds = [draw.choice(sorted(middles)) for _ in range(200)]
+    rows = ["width,height,kind"]
+    for kind in kinds:
+        rows.append(",".join(f"{draw.gauss(middle, 1):.3f}" for middle in middles[kind]) + "," + kind)
+    (box / "animals.csv").write_text("\n".join(rows) + "\n")
+    read = "animals.csv --label-column kind"
+    for flags in ("", "--multi-class ovr"):
+        box.run(f"train logistic {read} {flags} --out a --quiet")
+        classes = box.json("inspect a/model.safetensors")["classes"]
+        expect(sorted(classes) == sorted(middles), classes)
+        said = box.run(f"predict a {read}").stdout.split()
+        lines = box.run(f"predict a {read} --probabilities").stdout.splitlines()
+        for kind, line in zip(said, lines, strict=True):
+            p = [float(value) for value in line.split(",")]
+            expect(abs(sum(p) - 1) < 1e-9 and classes[p.index(max(p))] == kind, (kind, line))
+        right = sum(a == b for a, b in zip(said, kinds))
+        expect(right > 190, right)
+
+
+def check_the_largest_weights_have_the_names_of_the_header(box):
+    draw = random.Random(3)
+    rows = ["noise,area,rooms,price"]
+    for _ in range(300):
+        noise, area, rooms = (draw.gauss(0, 1) for _ in range(3))
+        rows.append(f"{noise},{area},{rooms},{3 * area - 7 * rooms + 11}")
+    (box / "houses.csv").write_text("\n".join(rows) + "\n")
+    box.run("train linear houses.csv --label-column price --l1 0.1 --l2 0 --tol 1e-8 --out a --quiet")
+    about = box.json("inspect a/model.safetensors")
+    largest = about["largest_weights"]
+    expect([entry["of"] for entry in largest] == ["rooms", "area"], largest)
+    expect(about["nonzero_weights"] == 2, "l1 leaves no true zero")
+    # The penalty takes some off each, but not off the intercept.
+    expect(-7 < largest[0]["weight"] < -6.7 and 2.7 < largest[1]["weight"] < 3, largest)
+    expect(abs(about["intercept"][0] - 11) < 0.1, about["intercept"])
+
+
+def check_defaults_give_a_good_model_by_every_way(box):
+    (box / "rows.libsvm").write_text(libsvm_text(2000, 60, 8))
+    objectives = {}
+    for learner in ("svm", "logistic"):
+        for flags in ("", "--solver sgd", "--solver lbfgs", "--solver hybrid"):
+            result = box.json(f"train {learner} rows.libsvm {flags} --quiet")
+            expect(result["finished"] and result["stopped_because"], result)
+            objectives[flags] = result["objective"]
+        best = min(objectives.values())
+        expect(max(objectives.values()) < 1.03 * best, (learner, objectives))
