@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 TARGET ?= all
 SECONDS ?= 60
 
-.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-parse format clean
+.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-exchange bench-links bench-parse format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -15,6 +15,8 @@ help:
 	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
 	@echo 'make bench-kmeans                k-means against its peers'
 	@echo 'make bench-linear                linear models against their peers, and their steps'
+	@echo 'make bench-exchange              sums between MPI ranks against MPI_Allreduce'
+	@echo 'make bench-links                 allreduce against tree over shaped links (root)'
 	@echo 'make bench-parse                 how fast text is parsed'
 	@echo 'make format                      clang-format over all sources'
 	@echo 'make clean                       remove build/'
@@ -47,6 +49,14 @@ bench-kmeans: build
 bench-linear: build
 	@scripts/build.sh release generate_sparse reference_optimum
 	@bench/linear.sh
+
+bench-exchange: setup
+	@scripts/build.sh release exchange_bench
+	@bench/exchange.sh
+
+bench-links: setup
+	@scripts/build.sh release exchange_bench
+	@bench/links.sh
 
 bench-parse: setup
 	@scripts/build.sh release parse_bench
