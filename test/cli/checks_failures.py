@@ -8,7 +8,7 @@ import time
 from checks_training import wait_for_rounds
 from harness import expect, expect_equal, libsvm_text, messages
 
-ROUNDS = 400
+ROUNDS = 1000
 # Some seconds of short rounds, with a checkpoint after each. There are more columns than rows, so
 # that without a penalty the loss falls for ever: all rounds run.
 LONG = (f"train logistic rows.libsvm --solver sgd --l2 0 --tol 0 --max-iter {ROUNDS} --shards 6 "
@@ -85,7 +85,7 @@ def whole_model(box):
 
 
 def expect_resumable(box, run, ranks, model):
-    expect(10 <= len(box.rounds(run)) < ROUNDS, "not in the middle")
+    expect(10 <= len(box.rounds(run)) < ROUNDS, f"{len(box.rounds(run))} rounds: not the middle")
     result = box.json(f"train logistic rows.libsvm --resume {run} --workers 1 --quiet "
                       "--checkpoint-seconds 100", ranks=ranks)
     expect(box.rounds(run) == list(range(1, ROUNDS + 1)), "rounds missing or twice")
@@ -107,7 +107,7 @@ def check_a_silent_rank_is_named_by_the_others(box):
     code, said = signalled(box, "run", signal.SIGSTOP, 1, "--timeout 2")
     expect(code == 1, (code, said))
     expect(len(messages(said)) == 1, said)
-    for part in ("logistic round", "allreduce of", "from worker 1: silent for 2 s"):
+    for part in ("logistic round", "allreduce of", "worker 1: silent for 2 s"):
         expect(part in messages(said)[0], f"lacks {part!r}: {said}")
     record = box.record("run")
     expect(record["status"] == "failed" and "silent for 2 s" in record["error"], record)
@@ -118,7 +118,7 @@ def check_silence_of_the_first_rank_is_told_by_another(box):
     long_data(box)
     code, said = signalled(box, "run", signal.SIGSTOP, 0, "--timeout 2")
     expect(code == 1, (code, said))
-    expect(any("from worker 0: silent for 2 s" in line for line in messages(said)), said)
+    expect(any("worker 0: silent for 2 s" in line for line in messages(said)), said)
 
 
 def check_an_interrupted_mpirun_leaves_a_run_to_go_on_with(box):
