@@ -98,12 +98,13 @@ Outcome Linear::absorbed(std::span<const double> total) {
       } else {
         absorb_gradient(total, tail);
       }
-      after_sgd(outcome.objective, outcome);
+      progress_.retreating = 0;
+      if (tail.weight > 0) after_sgd(outcome.objective, outcome);
     }
   }
   progress_.last = outcome.objective;
   if (progress_.ended.empty() && progress_.round >= parameters_.max_iter) {
-    end(outcome, fmt::format("max_iter: {} rounds done", progress_.round));
+    end(outcome, fmt::format("{}: {} rounds done", kRanOut, progress_.round));
   }
   return outcome;
 }
@@ -183,13 +184,17 @@ void Linear::gradient_step(std::span<const double> total, double weight, double 
 // Back to the last model that was well, with a shorter step; unless the user chose the step.
 void Linear::retreat(double objective) {
   const bool chosen = parameters_.learning_rate > 0;
+  if (!chosen && progress_.retreating++ > 0 && stage() == Stage::kGradient) {
+    // The model before was no better, it only met rows that suited it. Towards nothing, then.
+    for (double& w : w_) w *= 0.5;
+    return;
+  }
   if (chosen || ++progress_.retreats > kMostRetreats) {
     throw Error(ErrorKind::kFailed,
                 "diverged: the objective went from {:.4g} to {:.4g} with learning_rate {:.4g}; try "
                 "{:.2g}{}, --solver lbfgs{}",
                 progress_.initial, std::isnan(objective) ? INFINITY : objective, progress_.rate,
-                progress_.rate / 10,
-                chosen ? ", none (one is found then)" : "",
+                progress_.rate / 10, chosen ? ", none (one is found then)" : "",
                 parameters_.standardize ? "" : ", or --standardize when columns differ in scale");
   }
   progress_.rate /= 4;
@@ -234,10 +239,9 @@ void Linear::after_sgd(double objective, Outcome& outcome) {
                       (parameters_.solver == "hybrid" || parameters_.solver == "auto");
   if (hybrid) {
     // The first round has nothing to be compared with but the model it started from.
-    const double start =
-        progress_.stage_round == 1
-            ? classifies(problem_.loss.loss) ? progress_.initial : objective
-            : before;
+    const double start = progress_.stage_round == 1
+                             ? classifies(problem_.loss.loss) ? progress_.initial : objective
+                             : before;
     const bool worth = objective < (1 - kWorthAveraging) * start;
     if (!worth || progress_.stage_round >= kMostAveraging) {
       enter(Stage::kLbfgs);
@@ -268,10 +272,14 @@ void Linear::after_sgd(double objective, Outcome& outcome) {
 void Linear::end(Outcome& outcome, const std::string& because) {
   progress_.ended = because;
   progress_.ended_in = progress_.stage;
+  // Rounds that ran out may be given more: what they would have gone on from is kept.
+  const bool walking = stage() == Stage::kLbfgs && lbfgs_->memory().started;
+  const bool ran_out = because.starts_with(kRanOut);
+  if (ran_out && !walking && (!best_w_.empty() || !mean_w_.empty())) last_w_ = w_;
   const bool held_out = !best_w_.empty();
   if (held_out) {
     w_ = best_w_;
-  } else if (stage() == Stage::kLbfgs) {
+  } else if (walking) {
     leave_lbfgs(lbfgs_->memory().x);
     // This round has looked at it already, unless its own point was worse.
     if (outcome.record.value("step", "") == "better") {
@@ -282,8 +290,8 @@ void Linear::end(Outcome& outcome, const std::string& because) {
   } else if (!mean_w_.empty()) {
     w_ = mean_w_;
   }
-  problem_.loss.smoothing = progress_.smoothing = 0;
-  enter(Stage::kScore);
+  problem_.loss.smoothing = 0;
+  progress_.stage = "score";
 }
 
 void Linear::look_at_held_out(const Tail& tail, Outcome& outcome) {

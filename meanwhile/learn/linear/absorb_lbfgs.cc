@@ -72,7 +72,8 @@ void Linear::begin_lbfgs() {
   if (restored_) {
     lbfgs_.emplace(std::move(*restored_), lbfgs_scale_, lbfgs_l1_, history, *job_.pool);
     restored_.reset();
-    leave_lbfgs(lbfgs_->point());
+    // The first point is that of w_ as it was: there and back again would change its last bits.
+    if (lbfgs_->memory().started) leave_lbfgs(lbfgs_->point());
   } else {
     lbfgs_.emplace(lbfgs_point(), lbfgs_scale_, lbfgs_l1_, history);
   }

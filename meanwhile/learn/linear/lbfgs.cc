@@ -139,8 +139,9 @@ void Lbfgs::multiply(std::size_t newest, base::ThreadPool& pool) {
 
 // d = -H g, where H is the inverse Hessian that the pairs tell of, scale_ where they say nothing.
 void Lbfgs::choose_direction(base::ThreadPool& pool) {
-  auto& [x, g, d, f, t, tries, started, pairs] = memory_;
-  const std::size_t size = x.size(), m = pairs.size();
+  std::vector<double>& d = memory_.d;
+  const auto& pairs = memory_.pairs;
+  const std::size_t size = memory_.x.size(), m = pairs.size();
   sy_.resize(history_, std::vector<double>(history_));
   yy_.resize(history_, std::vector<double>(history_));
   for (; known_ < m; ++known_) multiply(known_, pool);
@@ -207,7 +208,9 @@ Lbfgs::Verdict Lbfgs::tell(double f, std::vector<double> g, base::ThreadPool& po
       return pseudo_gradient(i) * (point_[i] - memory_.x[i]);
     });
     if (!(value <= memory_.f + kSufficient * promised)) {
-      if (++memory_.tries >= kMostTries || promised >= 0) {
+      // What is promised is too little to be seen among the digits of the value.
+      const bool unseen = -promised <= 1e-14 * std::abs(memory_.f);
+      if (++memory_.tries >= kMostTries || unseen) {
         point_ = memory_.x;
         return Verdict::kStuck;
       }

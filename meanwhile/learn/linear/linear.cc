@@ -101,7 +101,7 @@ void Linear::settle_problem(const Attachment& job) {
   problem_.intercept = parameters_.fit_intercept;
   problem_.loss.loss = loss_of(parameters_.loss);
   problem_.loss.delta = progress_.delta;
-  problem_.loss.smoothing = progress_.smoothing;
+  problem_.loss.smoothing = stage() == Stage::kLbfgs ? progress_.smoothing : 0;
   if (kind_ == Kind::kLinear) return;
   if (job.label_values.empty()) {
     throw Error(
@@ -111,16 +111,12 @@ void Linear::settle_problem(const Attachment& job) {
         data::kMaxLabelValues);
   }
   problem_.classes.assign(job.label_values.begin(), job.label_values.end());
+  problem_.class_names = job.data->class_names;
   if (!initial_classes_.empty()) {
     // A model that goes on with other data may not see all of its classes there.
-    for (const double label : problem_.classes) {
-      if (std::find(initial_classes_.begin(), initial_classes_.end(), label) ==
-          initial_classes_.end()) {
-        throw Error(ErrorKind::kInput, "label {} is none of the classes of the model to start from",
-                    label);
-      }
-    }
     problem_.classes = initial_classes_;
+    problem_.class_names = initial_names_;
+    for (const double label : job.label_values) problem_.class_number(label, *job.data);
   }
   const std::size_t classes = problem_.classes.size();
   if (classes < 2) {
@@ -131,7 +127,7 @@ void Linear::settle_problem(const Attachment& job) {
   problem_.softmax = classes > 2 && kind_ == Kind::kLogistic && parameters_.multi_class != "ovr";
   if (!parameters_.class_weight.empty() && parameters_.class_weight != "balanced") {
     problem_.class_weights =
-        parse_class_weights(parameters_.class_weight, problem_.classes, job.data->class_names);
+        parse_class_weights(parameters_.class_weight, problem_.classes, problem_.class_names);
   }
 }
 
@@ -144,7 +140,7 @@ void Linear::attach(const Attachment& attachment) {
   dense_ = std::visit([](const auto& m) { return !data::kIsSparse<std::decay_t<decltype(m)>>; },
                       job_.data->x);
   settle_problem(job_);
-  class_names_ = job_.data->class_names;
+  class_names_ = problem_.class_names;
   feature_names_ = job_.data->feature_names;
   examples_ = std::make_unique<Examples>(*job_.data, job_.shards, problem_);
   examples_->hold_out(parameters_.validation_fraction, job_.seed);

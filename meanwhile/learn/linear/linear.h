@@ -55,7 +55,8 @@ class Linear final : public Learner {
     double initial = -1, last = -1, stage_end = -1;  // objectives
     double best_held_out = -1;
     std::int64_t since_best = 0, retreats = 0;
-    std::vector<double> recent;  // objectives of the last rounds
+    std::int64_t retreating = 0;  // retreats in a row
+    std::vector<double> recent;   // objectives of the last rounds
     std::string ended, ended_in;
   };
   template <class P, class Visit>
@@ -123,8 +124,10 @@ class Linear final : public Learner {
   std::vector<double> mean_w_;           // Polyak's, where gradients are sent
   std::vector<double> best_w_;           // by held-out loss
   std::vector<double> before_;           // the model one round ago, to go back to
+  std::vector<double> last_w_;           // where max_iter ended it: what is not the model, but next
   std::vector<double> initial_classes_;  // of the model to start from
-  Coordinates coordinates_;              // of SGD
+  std::vector<std::string> initial_names_;
+  Coordinates coordinates_;  // of SGD
   std::vector<double> lbfgs_scale_, lbfgs_l1_;
   std::optional<Lbfgs> lbfgs_;
   std::optional<Lbfgs::Memory> restored_;  // until attach()

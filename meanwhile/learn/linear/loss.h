@@ -74,8 +74,8 @@ struct LossFunction {
     return 0;
   }
 
-  // About the second derivative where rows are: an upper bound where there is one; of the hinge, what
-  // served best.
+  // About the second derivative where rows are: an upper bound where there is one; of the hinge,
+  // what served best.
   double curvature() const {
     switch (loss) {
       case Loss::kHinge:

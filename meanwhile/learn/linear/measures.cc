@@ -48,6 +48,9 @@ std::vector<double> class_numbers(const Model& model, const data::Dataset& data)
 double auc(std::span<const double> scores, std::span<const double> positive,
            std::span<const double> weights) {
   std::vector<std::size_t> order(scores.size());
+  if (std::any_of(scores.begin(), scores.end(), [](double z) { return std::isnan(z); })) {
+    return NAN;  // margins that overflowed have no order
+  }
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });

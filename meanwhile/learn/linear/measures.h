@@ -18,7 +18,7 @@ Json measure(const Model& model, std::span<const double> margins, std::span<cons
              std::span<const double> weights);
 
 // The probability that a positive row has the larger score than a negative one, ties counting half;
-// NaN when there is no positive or no negative row. `positive[i]` is 0 or 1.
+// NaN when there is no positive or no negative row, or a score is NaN. `positive[i]` is 0 or 1.
 double auc(std::span<const double> scores, std::span<const double> positive,
            std::span<const double> weights);
 

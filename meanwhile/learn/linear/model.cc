@@ -51,6 +51,7 @@ Problem Model::problem() const {
   problem.softmax = softmax;
   problem.outputs = outputs;
   problem.classes = classes;
+  problem.class_names = class_names;
   problem.cols = cols;
   return problem;
 }
@@ -98,6 +99,9 @@ Model load_model(const data::SafetensorsFile& file) {
   }
   const std::size_t K = model.classes.size();
   if ((model.kind == Kind::kLinear) != (K == 0)) refuse("classes do not go with the learner");
+  if (model.softmax && (K < 3 || model.kind != Kind::kLogistic)) {
+    refuse("softmax is for three classes of logistic, or more");
+  }
   if (K == 1 || model.outputs != (K <= 2 ? 1 : K)) refuse("classes do not fit the weights");
   if (!std::is_sorted(model.classes.begin(), model.classes.end()))
     refuse("classes are in disorder");

@@ -35,20 +35,46 @@ void Examples::hold_out(double fraction, std::uint64_t seed) {
   seed_ = seed;
 }
 
+std::size_t Problem::class_number(double label, const data::Dataset& data) const {
+  const bool words = !data.class_names.empty();
+  const auto name = [&] {
+    return words ? data.class_names[static_cast<std::size_t>(label)] : fmt::format("{}", label);
+  };
+  if (words != !class_names.empty()) {
+    throw Error(ErrorKind::kInput, "label {} is a {}, but the classes of the model are {}", name(),
+                words ? "word" : "number", words ? "numbers" : "words");
+  }
+  double value = label;
+  if (words) {
+    const auto known = std::find(class_names.begin(), class_names.end(), name());
+    value = static_cast<double>(known - class_names.begin());  // beyond all classes when unknown
+  }
+  const auto found = std::lower_bound(classes.begin(), classes.end(), value);
+  if (found == classes.end() || *found != value) {
+    throw Error(ErrorKind::kInput, "label {} is none of the {} classes the model knows", name(),
+                classes.size());
+  }
+  return static_cast<std::size_t>(found - classes.begin());
+}
+
 // Only rows of shards that are here are looked at: others may be mapped, but not to be touched.
 void Examples::number_labels(const Problem& problem) {
-  const std::vector<double>& known = problem.classes;
   const std::span<const double> labels = data_->labels;
   classes_.resize(labels.size());
+  // Words are looked up once each, not at every row.
+  std::vector<std::int32_t> numbers(data_->class_names.size(), -1);
   for (const data::Shard& shard : shards_) {
     for_rows(shard, [&](std::int64_t row, std::int64_t) {
       const double label = labels[static_cast<std::size_t>(row)];
-      const auto found = std::lower_bound(known.begin(), known.end(), label);
-      if (found == known.end() || *found != label) {
-        throw Error(ErrorKind::kInput, "label {} is none of the {} classes the model knows", label,
-                    known.size());
+      std::size_t number = 0;
+      if (numbers.empty()) {
+        number = problem.class_number(label, *data_);
+      } else {
+        std::int32_t& known = numbers[static_cast<std::size_t>(label)];
+        if (known < 0) known = static_cast<std::int32_t>(problem.class_number(label, *data_));
+        number = static_cast<std::size_t>(known);
       }
-      classes_[static_cast<std::size_t>(row)] = static_cast<std::uint16_t>(found - known.begin());
+      classes_[static_cast<std::size_t>(row)] = static_cast<std::uint16_t>(number);
     });
   }
 }

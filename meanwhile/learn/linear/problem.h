@@ -21,10 +21,11 @@ namespace meanwhile::learn::linear {
 struct Problem {
   LossFunction loss;
   bool softmax = false;
-  std::size_t outputs = 1;            // C: 1, or the number of classes
-  std::vector<double> classes;        // label values, ascending; empty: regression
-  std::vector<double> class_weights;  // one a class; empty: all 1
-  std::int64_t cols = 0;              // D
+  std::size_t outputs = 1;               // C: 1, or the number of classes
+  std::vector<double> classes;           // label values, ascending; empty: regression
+  std::vector<std::string> class_names;  // where labels are words: label values index them
+  std::vector<double> class_weights;     // one a class; empty: all 1
+  std::int64_t cols = 0;                 // D
   bool intercept = true;
 
   // Weights of C outputs for D columns, then C intercepts.
@@ -36,6 +37,9 @@ struct Problem {
     if (outputs == 1) return label > 0 ? 1 : -1;
     return label == static_cast<double>(c) ? 1 : -1;
   }
+  // The number of the class that a label of `data` names: words are matched by name, for another
+  // file may have met them in another order. THROWS Error(kInput) when it is none.
+  std::size_t class_number(double label, const data::Dataset& data) const;
   // The loss of a row, and the derivatives by z in z. `z` holds `outputs` numbers.
   double loss_and_slopes(std::span<double> z, double label) const;
 };
@@ -44,7 +48,7 @@ struct Problem {
 // regression) and their weights.
 class Examples {
  public:
-  // THROWS Error(kInput) for labels that are no class, with row and label.
+  // THROWS Error(kInput) for a label that is no class, with the label.
   Examples(const data::Part& part, const Problem& problem);
   Examples(const data::Dataset& data, std::span<const data::Shard> shards, const Problem& problem);
 

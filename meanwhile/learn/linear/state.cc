@@ -5,6 +5,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/linear/linear.h"
 #include "meanwhile/learn/linear/model.h"
+#include "meanwhile/learn/linear/tail.h"
 
 namespace meanwhile::learn::linear {
 
@@ -30,6 +31,7 @@ void Linear::describe_progress(P& p, Visit&& visit) {
   visit("best_held_out", p.best_held_out);
   visit("since_best", p.since_best);
   visit("retreats", p.retreats);
+  visit("retreating", p.retreating);
   visit("recent", p.recent);
   visit("ended", p.ended);
   visit("ended_in", p.ended_in);
@@ -79,7 +81,7 @@ State Linear::state() const {
   state.learned["weights"] = data::tensor_of<double>(w.first(problem_.intercepts()), {D, C});
   state.learned["intercept"] = data::tensor_of<double>(w.subspan(problem_.intercepts()), {C});
   // Of no use to one that has converged; one that ran out of rounds may go on.
-  const bool over = !progress_.ended.empty() && !progress_.ended.starts_with("max_iter");
+  const bool over = !progress_.ended.empty() && !progress_.ended.starts_with(kRanOut);
   const auto carry = [&](const std::string& name, const auto& values) {
     using T = typename std::decay_t<decltype(values)>::value_type;
     if (values.empty()) return;
@@ -92,11 +94,13 @@ State Linear::state() const {
     carry("mean_weights", mean_w_);
     carry("best_weights", best_w_);
     carry("weights_before", before_);
+    carry("last_weights", last_w_);
   }
   state.parameters = to_json(parameters_);
   describe_progress(progress_,
                     [&](const char* name, const auto& value) { state.progress[name] = value; });
-  if (lbfgs_ && stage() == Stage::kLbfgs && !over) {
+  const bool in_lbfgs = stage() == Stage::kLbfgs || progress_.ended_in == "lbfgs";
+  if (lbfgs_ && in_lbfgs && !over) {
     const Lbfgs::Memory& memory = lbfgs_->memory();
     carry("lbfgs_x", memory.x);
     carry("lbfgs_g", memory.g);
@@ -126,6 +130,7 @@ void Linear::restore(const data::SafetensorsFile& file) {
   }
   w_ = model.w;
   initial_classes_ = model.classes;
+  initial_names_ = model.class_names;
   const std::size_t P = w_.size(), D = static_cast<std::size_t>(model.cols);
   const Json progress = metadata_json(file, "progress");
   try {
@@ -139,7 +144,8 @@ void Linear::restore(const data::SafetensorsFile& file) {
     mean_w_ = carried<double>(file, "mean_weights", P);
     best_w_ = carried<double>(file, "best_weights", P);
     before_ = carried<double>(file, "weights_before", P);
-    if (progress_.stage == "lbfgs" && progress.contains("lbfgs")) {
+    last_w_ = carried<double>(file, "last_weights", P);
+    if (progress.contains("lbfgs")) {
       const Json& lbfgs = progress.at("lbfgs");
       Lbfgs::Memory memory;
       memory.x = carried<double>(file, "lbfgs_x", P);
@@ -150,7 +156,8 @@ void Linear::restore(const data::SafetensorsFile& file) {
       lbfgs.at("tries").get_to(memory.tries);
       lbfgs.at("started").get_to(memory.started);
       const auto pairs = lbfgs.at("pairs").get<std::size_t>();
-      const bool whole = !memory.x.empty() && (!memory.started || !memory.d.empty());
+      const bool whole =
+          !memory.x.empty() && (!memory.started || (!memory.d.empty() && !memory.g.empty()));
       if (!whole || pairs > 100)
         throw Error(ErrorKind::kInput, "not a linear model: L-BFGS is cut");
       for (std::size_t i = 0; i < pairs; ++i) {
@@ -167,20 +174,26 @@ void Linear::restore(const data::SafetensorsFile& file) {
   } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorKind::kInput, "not a linear model: {}", e.what());
   }
-  const bool needs_moments = progress_.stage == "lbfgs" || parameters_.standardize;
-  const bool needs_squares =
-      parameters_.adaptive && (progress_.stage == "model" || progress_.stage == "gradient");
-  if ((needs_moments && moments_.empty() && progress_.stage != "statistics") ||
-      (needs_squares && squares_.empty())) {
+  // Where the rounds had run out, more may be allowed now.
+  const bool more = progress_.round < parameters_.max_iter;
+  if (more && progress_.ended.starts_with(kRanOut)) {
+    progress_.ended.clear();
+    progress_.stage = progress_.ended_in;
+    if (!last_w_.empty()) w_ = std::move(last_w_);
+    last_w_.clear();
+  }
+  // What has ended has its model: only the score may be missing.
+  if (!progress_.ended.empty()) progress_.stage = "score";
+  const Stage now = stage();
+  if (now == Stage::kStatistics) return;
+  const bool goes_on = now != Stage::kScore, sgd = goes_on && now != Stage::kLbfgs;
+  const bool newton = parameters_.solver != "sgd" && parameters_.send == "model";
+  const bool needs_moments = parameters_.standardize || now == Stage::kLbfgs || (goes_on && newton);
+  if ((needs_moments && moments_.empty()) || class_sums_.size() != model.classes.size() ||
+      (sgd && parameters_.adaptive && squares_.empty())) {
     throw Error(
         ErrorKind::kInput,
         "the run to resume has not what these parameters need; start from its model instead");
-  }
-  // Where the rounds had run out, more may be allowed now.
-  const bool more = progress_.round < parameters_.max_iter;
-  if (more && progress_.ended.starts_with("max_iter")) {
-    progress_.ended.clear();
-    progress_.stage = progress_.ended_in;
   }
 }
 
@@ -191,6 +204,7 @@ void Linear::start_from(const data::SafetensorsFile& file) {
                 name());
   }
   initial_classes_ = std::move(model.classes);
+  initial_names_ = std::move(model.class_names);
   w_ = std::move(model.w);
   if (parameters_.solver != "sgd") return;
   const Json progress = metadata_json(file, "progress");
