@@ -1,0 +1,166 @@
+// L-BFGS reaches the optimum that an independent solver finds, for every loss and penalty.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "test/learn/linear_serial.h"
+
+namespace meanwhile::learn::linear {
+namespace {
+
+using test::Labelled;
+using test::SerialLinear;
+using test::Storage;
+
+struct Case {
+  const char* name;
+  Kind kind;
+  const char* loss;
+  std::size_t classes;
+  bool softmax;
+  double tolerance;  // relative, of the objective
+  double zeros_at;   // an l1 that leaves some weights, but not all
+};
+constexpr Case kCases[] = {
+    {"hinge", Kind::kSvm, "hinge", 2, false, 1e-3, 0.12},
+    {"squared_hinge", Kind::kSvm, "squared_hinge", 2, false, 1e-6, 0.25},
+    {"logistic", Kind::kLogistic, "logistic", 2, false, 1e-6, 0.06},
+    {"squared", Kind::kLinear, "squared", 0, false, 1e-6, 0.2},
+    {"huber", Kind::kLinear, "huber", 0, false, 1e-6, 0.1},
+    {"softmax", Kind::kLogistic, "logistic", 4, true, 1e-6, 0.06},
+    {"logistic_ovr", Kind::kLogistic, "logistic", 3, false, 1e-6, 0.06},
+    {"hinge_ovr", Kind::kSvm, "hinge", 3, false, 1e-3, 0.1},
+    {"squared_hinge_ovr", Kind::kSvm, "squared_hinge", 3, false, 1e-6, 0.3},
+};
+
+struct Penalty {
+  double l1, l2;
+};
+constexpr Penalty kPenalties[] = {{0, 0}, {0, 0.05}, {0.03, 0}, {0.02, 0.02}};
+
+class LinearOptimum : public testing::TestWithParam<Case> {};
+
+Parameters exact(const Case& c) {
+  Parameters p;
+  p.loss = c.loss;
+  p.solver = "lbfgs";
+  p.multi_class = c.kind == Kind::kLogistic && !c.softmax ? "ovr" : "auto";
+  p.huber_delta = 0.8;
+  p.max_iter = 3000;
+  p.tol = c.tolerance > 1e-4 ? 1e-7 : 1e-10;
+  return p;
+}
+
+TEST_P(LinearOptimum, IsReachedByLbfgs) {
+  const Case& c = GetParam();
+  // Noise makes the classes overlap: there is a finite optimum without a penalty.
+  const Labelled data = test::rows_for(c.classes, 150, 5, 1, 0.8, 2);
+  for (const auto& [l1, l2] : kPenalties) {
+    for (const bool intercept : {true, false}) {
+      SCOPED_TRACE(testing::Message()
+                   << c.name << " l1 " << l1 << " l2 " << l2 << ' ' << intercept);
+      SerialLinear serial{data, c.loss, c.classes, c.softmax, intercept, l1, l2, 0.8};
+      if (c.tolerance > 1e-4) serial.rounding = 2e-4;
+      const std::vector<double> best = serial.solve();
+      serial.rounding = 0;
+      Parameters p = exact(c);
+      p.l1 = l1, p.l2 = l2, p.fit_intercept = intercept;
+      const test::TrainedLinear ours = test::train(c.kind, p, test::dataset(data));
+      const double optimum = serial.objective(best);
+      EXPECT_LT(serial.objective(ours.w), optimum * (1 + c.tolerance)) << ours.result.rounds;
+      EXPECT_NEAR(ours.result.objective, serial.objective(ours.w), 1e-12 * optimum);
+      EXPECT_TRUE(ours.result.done);
+      EXPECT_NE(ours.result.stopped_because.find("converged"), std::string::npos)
+          << ours.result.stopped_because;
+    }
+  }
+}
+
+TEST_P(LinearOptimum, HasTheZerosOfL1) {
+  const Case& c = GetParam();
+  const Labelled data = test::rows_for(c.classes, 150, 5, 2, 0.8, 2);
+  Parameters p = exact(c);
+  // Slopes of softmax are the smallest, those of the squares the largest.
+  p.l1 = c.zeros_at, p.l2 = 0;
+  const test::TrainedLinear ours = test::train(c.kind, p, test::dataset(data));
+  SerialLinear serial{data, c.loss, c.classes, c.softmax, true, p.l1, p.l2, 0.8};
+  if (c.tolerance > 1e-4) serial.rounding = 2e-4;
+  const std::vector<double> best = serial.solve();
+  int zeros = 0;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    zeros += best[i] == 0;
+    if (best[i] != 0 && std::abs(best[i]) < 0.02) continue;  // either may be right
+    EXPECT_EQ(ours.w[i] == 0.0, best[i] == 0) << c.name << ' ' << i;
+  }
+  EXPECT_GT(zeros, 0) << "the penalty is too small to test anything";
+  EXPECT_LT(zeros, static_cast<int>(best.size()) - 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, LinearOptimum, testing::ValuesIn(kCases),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+// Of labels with mean 10, or nine in ten positive: a huge penalty leaves the intercept alone.
+TEST(LinearIntercept, IsNotPenalised) {
+  Labelled data = test::rows_for(0, 400, 3, 3);
+  for (double& y : data.y) y += 10;
+  double mean = 0;
+  for (const double y : data.y) mean += y / 400;
+  for (const char* solver : {"lbfgs", "hybrid"}) {
+    Parameters p;
+    p.l2 = 1e6, p.solver = solver, p.tol = 1e-9;
+    const auto w = test::train(Kind::kLinear, p, test::dataset(data)).w;
+    EXPECT_NEAR(w[3], mean, 1e-4) << solver;
+    EXPECT_NEAR(w[0], 0, 1e-4) << solver;
+    p.l2 = 0, p.l1 = 1e6;
+    const auto sparse = test::train(Kind::kLinear, p, test::dataset(data)).w;
+    EXPECT_NEAR(sparse[3], mean, 1e-4) << solver;
+    EXPECT_EQ(sparse[0], 0) << solver;
+  }
+  for (std::size_t i = 0; i < 400; ++i) data.y[i] = i % 10 == 0 ? -1 : 1;
+  Parameters p;
+  p.l2 = 1e6, p.solver = "lbfgs", p.tol = 1e-9;
+  const auto w = test::train(Kind::kLogistic, p, test::dataset(data)).w;
+  EXPECT_NEAR(w[3], std::log(9.0), 1e-4);
+}
+
+TEST(LinearIntercept, StaysZeroWhereNoneIsWanted) {
+  Parameters p;
+  p.fit_intercept = false;
+  for (const char* solver : {"lbfgs", "hybrid", "sgd"}) {
+    for (const Storage storage : {Storage::kDense, Storage::kSparse}) {
+      p.solver = solver;
+      const Labelled data = test::rows_for(3, 600, 4, 4);
+      const auto w = test::train(Kind::kLogistic, p, test::dataset(data, storage)).w;
+      for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(w[12 + c], 0);
+    }
+  }
+}
+
+TEST(LinearOptimum, BadlyScaledAndConstantColumnsDoNoHarm) {
+  Labelled data = test::rows_for(2, 300, 4, 5, 1, 2);
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    data.x[i * 4] = data.x[i * 4] * 1e4 + 1e5;
+    data.x[i * 4 + 1] *= 1e-3;
+    data.x[i * 4 + 2] = 7;
+  }
+  // The same problem in columns that are easy: logistic loss alone does not see scales.
+  SerialLinear serial{data, "logistic", 2, false, true};
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    serial.data.x[i * 4] = (data.x[i * 4] - 1e5) / 1e4;
+    serial.data.x[i * 4 + 1] *= 1e3;
+    serial.data.x[i * 4 + 2] = 0;
+  }
+  const double optimum = serial.objective(serial.solve());
+  for (const bool standardize : {false, true}) {
+    for (const Storage storage : {Storage::kDense, Storage::kSparse}) {
+      Parameters p;
+      p.l2 = 0, p.solver = "lbfgs", p.tol = 1e-9, p.standardize = standardize;
+      const auto ours = test::train(Kind::kLogistic, p, test::dataset(data, storage));
+      EXPECT_NEAR(ours.result.objective, optimum, 1e-6 * optimum) << standardize;
+      EXPECT_LT(ours.result.rounds, 60);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace meanwhile::learn::linear
