@@ -16,8 +16,8 @@ namespace {
 
 // The corner of the hinge is rounded for L-BFGS, more and more sharply.
 constexpr double kFirstSmoothing = 0.05, kSharper = 0.4, kLeastSmoothing = 1e-7;
-constexpr double kSmoothEnough = 0.03;  // of what smoothing hides, gained by a step: go on
-constexpr double kWorthSharpening = 6;  // times tol: what a sharper corner must have gained
+constexpr double kSmoothEnough = 0.003;  // of what smoothing hides, gained by a step: go on
+constexpr double kWorthSharpening = 6;   // times tol: what a sharper corner must have gained
 
 }  // namespace
 
@@ -123,8 +123,9 @@ void Linear::absorb_lbfgs(std::span<const double> total, const Tail& tail, Outco
         progress_.stage_end = outcome.objective;
         leave_lbfgs(lbfgs_->memory().x);
         progress_.smoothing *= kSharper;
+        problem_.loss.smoothing = progress_.smoothing;
         progress_.recent.clear();
-        begin_lbfgs();
+        lbfgs_->begin_again();
       }
     }
   }

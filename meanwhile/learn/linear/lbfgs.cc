@@ -200,6 +200,12 @@ void Lbfgs::choose_direction(base::ThreadPool& pool) {
   });
 }
 
+void Lbfgs::begin_again() {
+  memory_.started = false;
+  memory_.tries = 0;
+  point_ = memory_.x;
+}
+
 Lbfgs::Verdict Lbfgs::tell(double f, std::vector<double> g, base::ThreadPool& pool) {
   const double value = f + penalty(point_, pool);
   if (memory_.started) {

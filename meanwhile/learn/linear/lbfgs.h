@@ -41,6 +41,10 @@ class Lbfgs {
   Lbfgs(Memory memory, std::span<const double> scale, std::span<const double> l1,
         std::size_t history, base::ThreadPool& pool);
 
+  // The function has changed a little: its value at the best point so far is asked for again, and
+  // what was learned of its shape is kept.
+  void begin_again();
+
   enum class Verdict { kBetter, kShorter, kStuck };
   // Told value and gradient (both without L1) at point(), moves on to the next point: kBetter, from
   // there; kShorter, the step was too long; kStuck, no step helps, and point() is the best one.
