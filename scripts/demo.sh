@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Clusters images of handwritten digits with what was built, and shows each command with its output.
+# Clusters images of handwritten digits and learns to tell them apart with what was built, and shows each command with its output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +7,7 @@ program=build/release/meanwhile
 data=demo/digits.csv.gz
 run=runs/demo
 
-rm -rf "$run"  # of the last demo
+rm -rf "$run" "$run-logistic"  # of the last demo
 
 show() {
   echo
@@ -27,6 +27,11 @@ paste -d, "$run/labels.csv" <(zcat "$data" | awk -F, '{ print $NF }') |
   awk -F, '{ count[$1, $2 + 0]++ }
            END { for (c = 0; c < 10; c++) { printf "%4d |", c
                    for (d = 0; d < 10; d++) printf "%5d", count[c, d]; print "" } }'
+
+echo
+echo "Now with the labels: a linear model that tells the digits apart, a fifth of the rows held out."
+show "$program" train logistic "$data" --label-column -1 --validation-fraction 0.2 --seed 7 --out "$run-logistic"
+show "$program" evaluate "$run-logistic" "$data" --label-column -1
 
 echo
 echo "The record of the run is in $run: run.json, metrics.jsonl, trace.json (opens in Perfetto), and"

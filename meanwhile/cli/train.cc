@@ -30,6 +30,25 @@ using learn::Json;
 
 namespace {
 
+// What the learner chose where it was left to it, and how the model does on held-out rows: a line,
+// or nothing.
+std::string last_measures(const Json& record) {
+  std::string text;
+  const auto add = [&](const std::string& name, const Json& value) {
+    text += text.empty() ? "" : ", ";
+    text +=
+        name + " " +
+        (value.is_string() ? value.get<std::string>() : fmt::format("{:.6g}", value.get<double>()));
+  };
+  for (const auto& [name, value] : record.value("chosen", Json::object()).items()) {
+    add(name, value);
+  }
+  for (const char* name : {"held_out_loss", "held_out_accuracy"}) {
+    if (record.contains(name)) add(name, record[name]);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 class Train {
  public:
   Train(CLI::App& app, const LearnerEntry& entry) : asked_{entry} {
@@ -248,12 +267,12 @@ int Train::report(const Context& context, const Node& node) const {
   console.say(fmt::format(
       "{} of {} rows x {} columns: {} rounds, {}\n"
       "objective {:.9g}, {} of training after {} of reading, {} workers, {} shards, {}\n"
-      "run directory: {}\n\n"
+      "{}run directory: {}\n\n"
       "next:\n",
       asked_.entry.name, shape["rows"].get<std::int64_t>(), shape["cols"].get<std::int64_t>(),
       result.rounds, result.stopped_because, result.objective, duration(result.train_s),
       duration(node.record["seconds"]["load"]), result.workers, result.shards,
-      node.record["simd"].get<std::string>(), path));
+      node.record["simd"].get<std::string>(), last_measures(result.record), path));
   if (!result.done) console.say(fmt::format("  {}\n", resume));
   console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} {2} --out labels.npy\n", program,
                           path, asked_.input.as_typed()));

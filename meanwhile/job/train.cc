@@ -290,6 +290,7 @@ void Loop::record(const learn::Outcome& outcome, double begin_s) {
   }
   record_seeding();
   result_.objective = outcome.objective;
+  result_.record = outcome.record;
   Json line;
   if (outcome.phase == Phase::kTrain) {
     line["round"] = ++result_.rounds;

@@ -55,6 +55,7 @@ struct TrainResult {
   int nodes = 1;
   double train_s = 0;  // of this call
   std::string model_sha256;
+  learn::Json record;  // further measures of the last round
 };
 
 // Trains `learner` on `data` and returns when it is done, when `stop` becomes true (checked between

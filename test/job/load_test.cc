@@ -1,6 +1,7 @@
 // One data set, whatever the number of nodes that read it together.
 #include "meanwhile/job/load.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -149,7 +150,7 @@ std::string libsvm_text(int rows) {
   for (int row = 0; row < rows; ++row) {
     text += std::to_string(row % 3 - 1);
     for (int i = 1; i <= row * 7 % 11; ++i) {
-      text += " " + std::to_string(i * (1 + row % 13)) + ":" + std::to_string(row * 31 % 97) + ".5";
+      text += fmt::format(" {}:{}.5", i * (1 + row % 13), row * 31 % 97);
     }
     text += row % 50 == 7 ? " # why\n\n" : "\n";
   }

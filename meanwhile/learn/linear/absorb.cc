@@ -37,8 +37,19 @@ double Linear::penalty() const {
 
 Outcome Linear::absorb(std::span<const double> total) {
   Outcome outcome = absorbed(total);
+  if (outcome.done) outcome.record["chosen"] = chosen();
   narrow();
   return outcome;
+}
+
+// What was left to be chosen, and is of use to whoever wants to say it next time.
+Json Linear::chosen() const {
+  const bool sgd = progress_.seen > 0, newton = !lbfgs_scale_.empty();
+  Json json = {{"solver", sgd && newton ? "hybrid" : sgd ? "sgd" : "lbfgs"}};
+  if (sgd) json["learning_rate"] = progress_.rate;
+  if (problem_.loss.loss == Loss::kHuber) json["huber_delta"] = progress_.delta;
+  if (problem_.outputs > 1) json["multi_class"] = problem_.softmax ? "softmax" : "ovr";
+  return json;
 }
 
 void Linear::narrow() {

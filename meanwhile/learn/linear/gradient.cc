@@ -192,6 +192,8 @@ LossSums pass(const Problem& problem, const Examples& examples, int shard,
 }
 
 void statistics(const Examples& examples, int shard, Statistics& sums) {
+  const auto D = static_cast<std::size_t>(data::cols(examples.x()));
+  const std::size_t each = sums.moments.size() / std::max<std::size_t>(D, 1);
   std::visit(
       [&](const auto& m) {
         for_rows(examples.shard(shard), [&](std::int64_t row, std::int64_t position) {
@@ -210,8 +212,8 @@ void statistics(const Examples& examples, int shard, Statistics& sums) {
             sums.norm_squared += x * x;
             if (sums.moments.empty()) continue;
             const std::size_t column = r.columns ? static_cast<std::size_t>(r.columns[k]) : k;
-            sums.moments[2 * column] += weight * x;
-            sums.moments[2 * column + 1] += weight * x * x;
+            sums.moments[each * column] += weight * x * x;
+            if (each == 2) sums.moments[2 * column + 1] += weight * x;
           }
         });
       },

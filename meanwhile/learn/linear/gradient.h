@@ -40,7 +40,7 @@ struct Statistics {
   double label = 0, label_squared = 0;  // weighted
   double norm_squared = 0;              // of rows, unweighted
   std::span<double> class_weight;       // sample weights by class
-  // Weighted first and second moments of the columns, side by side; empty: not wanted.
+  // Weighted second moments of the columns, or second and first side by side; empty: not wanted.
   std::span<double> moments;
 };
 void statistics(const Examples& examples, int shard, Statistics& sums);

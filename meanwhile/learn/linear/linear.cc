@@ -10,8 +10,8 @@
 //
 // Updates (P = (D + 1) C weights):
 //
-//   statistics   rows, weight, labels, labels^2, norms^2 | weight by class | moments (2 D)
-//   rate         loss and weight of the later half of a pass, or after the steps, by rate
+//   statistics   rows, weight, labels, labels^2, norms^2 | weight by class | second (and first)
+//   moments rate         loss and weight of the later half of a pass, or after the steps, by rate
 //   model        weights - shrink * weights before (P) | shrink, shards | tail
 //   model, adaptive rates:   squares gained * move (P) | squares gained (P) | shards | tail
 //   gradient, lbfgs   gradient (P) | tail
@@ -170,7 +170,7 @@ std::size_t Linear::update_size() const {
   const std::size_t P = problem_.size(), D = static_cast<std::size_t>(problem_.cols);
   switch (stage()) {
     case Stage::kStatistics:
-      return kStatisticsHead + problem_.classes.size() + (uses_moments() ? 2 * D : 0);
+      return kStatisticsHead + problem_.classes.size() + (uses_moments() ? moments_each() * D : 0);
     case Stage::kRate:
       return 2 * kRates;
     case Stage::kModel:
@@ -201,7 +201,7 @@ void Linear::work_statistics(int shard, std::span<double> update) const {
   const std::size_t D = static_cast<std::size_t>(problem_.cols), K = problem_.classes.size();
   Statistics sums;
   sums.class_weight = update.subspan(kStatisticsHead, K);
-  if (uses_moments()) sums.moments = update.subspan(kStatisticsHead + K, 2 * D);
+  if (uses_moments()) sums.moments = update.subspan(kStatisticsHead + K, moments_each() * D);
   statistics(*examples_, shard, sums);
   const double head[] = {sums.rows, sums.weight, sums.label, sums.label_squared, sums.norm_squared};
   std::copy(std::begin(head), std::end(head), update.begin());

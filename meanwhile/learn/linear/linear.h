@@ -71,8 +71,14 @@ class Linear final : public Learner {
   void settle_problem(const Attachment& attachment);
   void settle_weights();      // of classes, from the statistics
   void settle_coordinates();  // of SGD, and the preconditioner of L-BFGS, from the moments
-  double mean(std::size_t column) const { return moments_[2 * column]; }
-  double second(std::size_t column) const { return moments_[2 * column + 1]; }
+  // Of each column: the second, and the first where columns are centred or deviations asked for.
+  std::size_t moments_each() const {
+    return parameters_.fit_intercept || parameters_.standardize ? 2 : 1;
+  }
+  double second(std::size_t column) const { return moments_[moments_each() * column]; }
+  double mean(std::size_t column) const {
+    return moments_each() == 2 ? moments_[2 * column + 1] : 0;
+  }
   double initial_objective(double mean_square, double deviation) const;
   double mean_square() const;
   double penalty() const;
@@ -88,6 +94,7 @@ class Linear final : public Learner {
 
   Outcome absorbed(std::span<const double> total);
   void narrow();  // makes narrow_ from w_
+  Json chosen() const;
   void absorb_statistics(std::span<const double> total);
   void absorb_rate(std::span<const double> total);
   void absorb_model(std::span<const double> total);
@@ -118,7 +125,7 @@ class Linear final : public Learner {
   Progress progress_;
   std::vector<double> w_;                // as in Problem: the shared model
   std::vector<float> narrow_;            // the same, for passes of L-BFGS that go by it
-  std::vector<double> moments_;          // first and second, of the columns, side by side
+  std::vector<double> moments_;          // second and first, of the columns, side by side
   std::vector<double> class_sums_;       // sample weights by class
   std::vector<double> squares_;          // of slopes, where rates are adaptive
   std::vector<double> mean_w_;           // Polyak's, where gradients are sent

@@ -138,7 +138,7 @@ void Linear::restore(const data::SafetensorsFile& file) {
       if (progress.contains(name)) progress.at(name).get_to(value);
     });
     stage();
-    moments_ = carried<double>(file, "moments", 2 * D);
+    moments_ = carried<double>(file, "moments", moments_each() * D);
     class_sums_ = carried<double>(file, "class_sums", model.classes.size());
     squares_ = carried<double>(file, "squares", P);
     mean_w_ = carried<double>(file, "mean_weights", P);
