@@ -40,9 +40,8 @@ std::string last_measures(const Json& record) {
         name + " " +
         (value.is_string() ? value.get<std::string>() : fmt::format("{:.6g}", value.get<double>()));
   };
-  for (const auto& [name, value] : record.value("chosen", Json::object()).items()) {
-    add(name, value);
-  }
+  const Json chosen = record.value("chosen", Json::object());  // outlives the walk over it
+  for (const auto& [name, value] : chosen.items()) add(name, value);
   for (const char* name : {"held_out_loss", "held_out_accuracy"}) {
     if (record.contains(name)) add(name, record[name]);
   }
