@@ -2,9 +2,10 @@
 //
 // A shard is a deal of rows, not a stretch of the file: files sorted by label or by time are
 // common, and models trained on one class each are useless to average. Blocks of consecutive rows
-// keep reading sequential; small data has small blocks, so that a shard still has many of them. Block b is one of group g = b / S; the S blocks of a
-// group go to the S shards in a random order that is a function of (seed, g, S) alone, so every
-// worker deals the same rows to the same shards, whoever reads them.
+// keep reading sequential; small data has small blocks, so that a shard still has many of them.
+// Block b is one of group g = b / S; the S blocks of a group go to the S shards in a random order
+// that is a function of (seed, g, S) alone, so every worker deals the same rows to the same shards,
+// whoever reads them.
 #pragma once
 
 #include <cstdint>
