@@ -8,7 +8,7 @@ import time
 from checks_training import wait_for_rounds
 from harness import expect, expect_equal, libsvm_text, messages
 
-ROUNDS = 1000
+ROUNDS = 3000
 # Some seconds of short rounds, with a checkpoint after each. There are more columns than rows, so
 # that without a penalty the loss falls for ever: all rounds run.
 LONG = (f"train logistic rows.libsvm --solver sgd --l2 0 --tol 0 --max-iter {ROUNDS} --shards 6 "
