@@ -69,16 +69,27 @@ examples() {
   [ "$ran" -ge 2 ] || { echo "expected two examples, found $ran" >&2 && return 1; }
 }
 
+# The tests of a program, in as many parts as there are cores.
+sharded() {
+  local parts running=() i
+  parts=$(nproc)
+  for ((i = 0; i < parts; i++)); do
+    GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$i "$1" --gtest_brief=1 &
+    running+=($!)
+  done
+  for i in "${running[@]}"; do wait "$i"; done
+}
+
 # The fuzz targets need address and undefined sanitizers anyway, so the tests run under these in the
 # same build, which clang makes: one compilation less, and one compiler more that has seen the tests.
 address_sanitized() {
   build fuzz fuzz meanwhile_test
-  build/fuzz/test/meanwhile_test --gtest_brief=1
+  sharded build/fuzz/test/meanwhile_test
 }
 
 thread_sanitized() {
   build tsan meanwhile_test
-  build/tsan/test/meanwhile_test --gtest_brief=1
+  sharded build/tsan/test/meanwhile_test
 }
 
 fuzz() {

@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "meanwhile/base/error.h"
 
@@ -14,6 +16,25 @@ namespace {
 std::size_t whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
+}
+
+void* map(std::size_t bytes) {
+  return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+              -1, 0);
+}
+
+void* remap(void* data, std::size_t before, std::size_t bytes) {
+#if defined(__SANITIZE_THREAD__)
+  // The thread sanitizer knows mmap and munmap, but not mremap: it would take what one thread has
+  // at an address that another's pages left for a race.
+  void* moved = map(bytes);
+  if (moved == MAP_FAILED) return moved;
+  std::memcpy(moved, data, std::min(before, bytes));
+  munmap(data, before);
+  return moved;
+#else
+  return mremap(data, before, bytes, MREMAP_MAYMOVE);
+#endif
 }
 
 }  // namespace
@@ -31,9 +52,7 @@ void Pages::resize(std::size_t bytes) {
     bytes_ = 0;
     return;
   }
-  void* moved = data_ == nullptr ? mmap(nullptr, want, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                                 : mremap(data_, bytes_, want, MREMAP_MAYMOVE);
+  void* moved = data_ == nullptr ? map(want) : remap(data_, bytes_, want);
   if (moved == MAP_FAILED) throw system_error(fmt::format("allocating {} bytes", want), errno);
   data_ = static_cast<std::byte*>(moved);
   bytes_ = want;
