@@ -94,7 +94,7 @@ thread_sanitized() {
 
 fuzz() {
   python3 scripts/check_layers.py --built build/fuzz '_fuzz.cc'
-  scripts/fuzz.sh all 10
+  scripts/fuzz.sh all 6
 }
 
 step 'setup' make -s setup
@@ -108,5 +108,5 @@ step 'command line' python3 test/cli/run.py build/release/meanwhile
 step 'examples against the installed package' examples
 step 'tests under address and undefined sanitizers' address_sanitized
 step 'tests under the thread sanitizer' thread_sanitized
-step 'fuzz targets, 10 s each' fuzz
+step 'fuzz targets, 6 s each' fuzz
 echo "== $steps steps passed, 0 failed, in $((SECONDS / 60)) min $((SECONDS % 60)) s"
