@@ -97,7 +97,7 @@ def steps(sets, folder):
 
 # --- seconds, file to weights, beside the peers ---
 
-OURS = ["", *(f"--solver lbfgs --max-iter {k}" for k in (7, 8, 9, 11)), "--solver hybrid --max-iter 9", "--tol 1e-5", "--tol 3e-6 --max-iter 1000", "--tol 1e-6 --max-iter 1000"]
+OURS = ["", *(f"--solver lbfgs --max-iter {k}" for k in (7, 8, 9, 11)), "--solver hybrid --max-iter 9", "--solver lbfgs --tol 1e-5", "--solver lbfgs --tol 5e-6 --max-iter 1000"]
 
 
 def times(path, loss, l2, repeat, skip_ours, out):

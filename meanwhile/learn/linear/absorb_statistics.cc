@@ -10,6 +10,12 @@ namespace meanwhile::learn::linear {
 using base::Error;
 using base::ErrorKind;
 
+namespace {
+
+constexpr double kRowsForAveraging = 4;  // of each column
+
+}  // namespace
+
 void Linear::absorb_statistics(std::span<const double> total) {
   const std::size_t K = problem_.classes.size();
   progress_.rows = total[0];
@@ -44,7 +50,10 @@ void Linear::absorb_statistics(std::span<const double> total) {
   if (fresh) progress_.initial = initial_objective(total[3] / total[1], deviation);
 
   const bool averages = parameters_.send == "model";
-  const bool newton = parameters_.solver == "lbfgs" || (parameters_.solver == "auto" && dense_);
+  // Averaging pays where a pass has many rows to learn each weight from.
+  const bool many_rows =
+      !dense_ && progress_.rows > kRowsForAveraging * static_cast<double>(problem_.cols);
+  const bool newton = parameters_.solver == "lbfgs" || (parameters_.solver == "auto" && !many_rows);
   if (newton && averages) {
     enter(Stage::kLbfgs);
     return begin_lbfgs();

@@ -46,8 +46,8 @@ void describe(P& p, Visit&& visit) {
   visit("l1", p.l1, "penalty l1 * sum |w|: gives weights that are exactly zero");
   visit("l2", p.l2, "penalty l2 / 2 * sum w^2, beside the mean loss of the rows");
   visit("solver", p.solver,
-        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; auto: hybrid, but sgd when "
-        "gradients are sent");
+        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; auto: lbfgs, hybrid for sparse "
+        "data with more than 4 rows a column, sgd when gradients are sent");
   visit(
       "send", p.send,
       "what a shard sends in a round of sgd. model: the weights after a pass over its rows, to be "
