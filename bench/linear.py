@@ -22,7 +22,7 @@ PROGRAM = os.environ.get("MEANWHILE", "build/release/meanwhile")
 REFERENCE = os.environ.get("REFERENCE_OPTIMUM", "build/release/bench/reference_optimum")
 GENERATE = os.environ.get("GENERATE_SPARSE", "build/release/bench/generate_sparse")
 WORKERS = 2
-RATES = [round(10**(k / 2), 4) for k in range(-2, 5)]  # the same for models and gradients
+RATES = [round(10**(k / 2), 4) for k in range(-4, 5)]  # the same for models and gradients
 LIMIT = 20  # seconds, of one training in the search for the best rate
 
 
@@ -61,8 +61,9 @@ def steps_of(path, l2, flags, rates, score, target, folder):
     found = []
     for rate in rates:
         tried = [*flags, "--solver", "sgd", "--learning-rate", str(rate), "--tol", "0", "--workers", str(WORKERS)]
-        rounds, _, _ = train(path, l2, [*tried, "--time-limit", str(LIMIT)], folder)
-        first = next((r["round"] for r in rounds if r["objective"] is not None and r["objective"] <= target), None)
+        # The training rows are the held-out ones, too: so each round tells the loss of the model it began with.
+        rounds, _, _ = train(path, l2, [*tried, "--eval", path, "--patience", "1000000", "--time-limit", str(LIMIT)], folder)
+        first = next((r["round"] - 1 for r in rounds if r["round"] > 1 and r["held_out_loss"] + r["penalty"] <= target), None)
         if first:
             found.append((first, rate, tried))
     for first, rate, tried in sorted(found, key=lambda f: f[0]):
