@@ -22,7 +22,7 @@ PROGRAM = os.environ.get("MEANWHILE", "build/release/meanwhile")
 REFERENCE = os.environ.get("REFERENCE_OPTIMUM", "build/release/bench/reference_optimum")
 GENERATE = os.environ.get("GENERATE_SPARSE", "build/release/bench/generate_sparse")
 WORKERS = 2
-RATES = [round(10**(k / 2), 4) for k in range(-4, 5)]  # the same for models and gradients
+RATES = [round(10**(k / 2), 4) for k in range(-4, 7)]  # the same for models and gradients
 LIMIT = 20  # seconds, of one training in the search for the best rate
 
 
