@@ -11,7 +11,8 @@ import sys
 
 # A folder includes itself and folders of lower rank.
 RANKS = {'base': 0, 'data': 1, 'transport': 2, 'storage': 2, 'exchange': 3, 'learn': 4, 'job': 5,
-         'plan': 6, 'report': 7, 'cli': 8}
+         'service': 6, 'plan': 7, 'report': 8,
+         'cli': 9}
 
 # What only the program does. Each is looked for in code: comments and strings are blanked before.
 CLI_ONLY = {
