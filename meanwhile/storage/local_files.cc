@@ -1,0 +1,254 @@
+#include "meanwhile/storage/local_files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace meanwhile::storage {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
+
+namespace {
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::int64_t kPartialAge_ns = 3600 * kNanoseconds;
+constexpr std::int64_t kSweepEvery_s = 600;
+
+std::int64_t nanoseconds(const struct timespec& time) {
+  return std::int64_t{time.tv_sec} * kNanoseconds + time.tv_nsec;
+}
+
+std::int64_t steady_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::uint64_t random_key() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+// Of splitmix64: a bijection.
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// FNV-1a: the same in every program that uses the directory, unlike std::hash.
+std::uint64_t hash_of(const std::string& name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return mixed(hash);
+}
+
+// Closes at the end of the scope; close() below is for whom its result matters to.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int close() { return ::close(std::exchange(fd_, -1)); }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Who left it, for whoever finds it.
+std::string host() {
+  std::array<char, 256> name = {};
+  gethostname(name.data(), name.size() - 1);
+  std::string text = name.data();
+  std::replace(text.begin(), text.end(), '/', '_');
+  return text.substr(0, 64);
+}
+
+void write_all(int fd, std::span<const std::byte> bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw file_error(path, errno).in("writing");
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+// False when the file ended before it was whole.
+bool read_all(int fd, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::read(fd, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) {
+      errno = EIO;
+      return false;
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+}  // namespace
+
+Error file_error(const fs::path& path, int error_number) {
+  const bool mendable = error_number == EACCES || error_number == EPERM || error_number == EROFS;
+  return Error(mendable ? ErrorKind::kInput : ErrorKind::kSystem, "{}: {}", path.string(),
+               std::generic_category().message(error_number));
+}
+
+std::string etag_of(const struct stat& status) {
+  return fmt::format("{:x}-{:x}-{:x}-{:x}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                     status.st_ino, status.st_size);
+}
+
+PartialFile::~PartialFile() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+FileLock::~FileLock() {
+  flock(fd_, LOCK_UN);  // closing alone would leave it to a process that was forked meanwhile
+  close(fd_);
+}
+
+LocalFiles::LocalFiles(fs::path root, double lock_deadline_s)
+    : root_(std::move(root)),
+      lock_deadline_s_(lock_deadline_s),
+      key_(random_key()),
+      swept_s_(steady_seconds() - kSweepEvery_s) {}
+
+// Processes that were forked from one share the key, but not the id.
+std::uint64_t LocalFiles::number() {
+  return mixed(key_ ^ mixed(static_cast<std::uint64_t>(getpid()))) +
+         given_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string LocalFiles::token() { return fmt::format("{:016x}", number()); }
+
+std::int64_t LocalFiles::now_ns() {
+  const Descriptor file(
+      ::open((root_ / "clock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  const struct timespec now[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
+  struct stat status;
+  if (file.get() >= 0 && futimens(file.get(), now) == 0 && fstat(file.get(), &status) == 0) {
+    return nanoseconds(status.st_mtim);
+  }
+  struct timespec here;
+  clock_gettime(CLOCK_REALTIME, &here);
+  return nanoseconds(here);
+}
+
+std::unique_ptr<PartialFile> LocalFiles::write(std::span<const std::byte> bytes) {
+  const std::uint64_t mine = number();
+  const fs::path path = root_ / "partial" / fmt::format("{}.{}.{:016x}", host(), getpid(), mine);
+  int fd = -1;
+  const int failure = with_folder(path.parent_path(), [&] {
+    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return fd < 0 ? -1 : 0;
+  });
+  if (failure != 0) throw file_error(path, failure).in("writing");
+  Descriptor file(fd);
+  auto partial = std::make_unique<PartialFile>(path);
+  write_all(fd, bytes, path);
+  struct stat status;
+  if (fstat(fd, &status) != 0) throw file_error(path, errno).in("writing");
+  partial->written_ns = nanoseconds(status.st_mtim);
+  const struct timespec marked[2] = {
+      {0, UTIME_OMIT},
+      {status.st_mtim.tv_sec, static_cast<long>(mine % std::uint64_t{kNanoseconds})}};
+  // Read back: what counts is what the file system keeps of it.
+  if (futimens(fd, marked) != 0 || fstat(fd, &status) != 0 || file.close() != 0) {
+    throw file_error(path, errno).in("writing");
+  }
+  partial->etag = etag_of(status);
+  return partial;
+}
+
+std::unique_ptr<FileLock> LocalFiles::lock(const std::string& name) {
+  using Clock = std::chrono::steady_clock;
+  const fs::path path = root_ / "locks" / fmt::format("{:02x}", hash_of(name) & 0xff);
+  int fd = -1;
+  const int failure = with_folder(path.parent_path(), [&] {
+    fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    return fd < 0 ? -1 : 0;
+  });
+  if (failure != 0) throw file_error(path, failure).in("locking");
+  Descriptor file(fd);
+  const auto begin = Clock::now();
+  // Asking again beats waiting in the kernel: that has no deadline, and is slow on NFS.
+  for (auto pause = std::chrono::microseconds(50); flock(fd, LOCK_EX | LOCK_NB) != 0;
+       pause = std::min(pause * 2, std::chrono::microseconds(10'000))) {
+    if (errno == EINTR) continue;
+    if (errno == ENOLCK || errno == EOPNOTSUPP) {
+      throw Error(ErrorKind::kInput, "{}: the file system has no locks, which a store needs",
+                  path.string());
+    }
+    if (errno != EWOULDBLOCK) throw file_error(path, errno).in("locking");
+    if (Clock::now() - begin > std::chrono::duration<double>(lock_deadline_s_)) {
+      throw Error(ErrorKind::kSystem, "{}: locked by another process for {} s", path.string(),
+                  lock_deadline_s_);
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  return std::make_unique<FileLock>(file.release());
+}
+
+void LocalFiles::sweep() {
+  std::int64_t before = swept_s_;
+  if (steady_seconds() - before < kSweepEvery_s) return;
+  if (!swept_s_.compare_exchange_strong(before, steady_seconds())) return;
+  std::error_code error;
+  std::optional<std::int64_t> now;
+  for (fs::directory_iterator entry(root_ / "partial", error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!now) now = now_ns();
+    struct stat status;
+    if (lstat(entry->path().c_str(), &status) != 0) continue;
+    std::error_code ignored;
+    if (*now - nanoseconds(status.st_mtim) > kPartialAge_ns) fs::remove_all(entry->path(), ignored);
+  }
+}
+
+std::optional<FileContent> read_whole(const fs::path& path) {
+  constexpr int kAttempts = 5;  // a server may have forgotten a file that was replaced (ESTALE)
+  for (int attempt = 1;; ++attempt) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    FileContent content;
+    if (file.get() >= 0 && fstat(file.get(), &content.status) == 0) {
+      if (S_ISDIR(content.status.st_mode)) return std::nullopt;
+      content.bytes.resize(static_cast<std::size_t>(content.status.st_size));
+      if (read_all(file.get(), content.bytes)) return content;
+    }
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    if (errno != ESTALE || attempt == kAttempts) throw file_error(path, errno).in("reading");
+  }
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw file_error(folder, error.value()).in("making");
+  }
+}
+
+}  // namespace meanwhile::storage
