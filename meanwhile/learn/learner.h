@@ -42,6 +42,13 @@ struct Attachment {
   std::span<const double> label_values = {};
   const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards; or none
   base::ThreadPool* pool = nullptr;  // for absorb(); idle then
+
+  // Rows of the whole data, which no node need have.
+  std::int64_t rows() const {
+    std::int64_t sum = 0;
+    for (const data::Shard& shard : shards) sum += shard.rows;
+    return sum;
+  }
 };
 
 // What a round was for. Only kTrain rounds count as rounds of the job and appear in its history.

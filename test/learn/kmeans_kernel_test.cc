@@ -34,12 +34,17 @@ struct Found {
   std::vector<double> values, others;
 };
 
+Spread spread_of(const data::Dataset& data) {
+  const data::RowRange all[] = {{0, data::rows(data.x)}};
+  return measure_spread(data.x, all);
+}
+
 template <class T>
 Found find(const std::vector<T>& x, std::int64_t D, const std::vector<double>& centers,
            Screen screen, Metric metric = Metric::kEuclidean, std::int32_t guess = -1) {
   const data::Dataset data = test::dense(x, D);
   const auto K = static_cast<std::int64_t>(centers.size()) / D;
-  const Prepared prepared = prepare(data.x, metric, centers, K, measure_spread(data.x), screen);
+  const Prepared prepared = prepare(data.x, metric, centers, K, spread_of(data), screen);
   std::vector<const T*> rows;
   for (std::size_t i = 0; i * static_cast<std::size_t>(D) < x.size(); ++i) {
     rows.push_back(x.data() + i * static_cast<std::size_t>(D));
@@ -219,7 +224,7 @@ TEST_F(Targets, ValuesBelowABoundAreExactAndOthersAreTheBound) {
     AssignScratch scratch;
     for (const Screen screen : screens()) {
       const Prepared prepared =
-          prepare(data.x, Metric::kEuclidean, centers, K, measure_spread(data.x), screen);
+          prepare(data.x, Metric::kEuclidean, centers, K, spread_of(data), screen);
       std::vector<double> all(100 * K), below(100 * K);
       const std::vector<double> bounds(100, 1.2);
       all_distances(data.x, prepared, ids, scratch, all.data());

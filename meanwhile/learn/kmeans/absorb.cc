@@ -126,7 +126,7 @@ double KMeans::take_drift(const std::vector<double>& shifts) {
     cluster.own = static_cast<float>(shifts[static_cast<std::size_t>(k)] * kUp);
     cluster.others = static_cast<float>((k == fastest ? second : first) * kUp);
   }
-  if (K > 1 && K * kRowsPerClusterForGaps <= data::rows(job_.data->x) && round_.keep_rows) {
+  if (K > 1 && K * kRowsPerClusterForGaps <= job_.rows() && round_.keep_rows) {
     std::vector<double> gap(static_cast<std::size_t>(K), std::numeric_limits<double>::infinity());
     for (std::int64_t a = 0; a < K; ++a) {
       for (std::int64_t b = a + 1; b < K; ++b) {
@@ -174,7 +174,7 @@ Outcome KMeans::absorb_batch(std::span<const double> total) {
   // The inertia of a batch is noisy: smoothed over about one pass through the data, as scikit-learn
   // does, and stopped when that has not fallen for a while.
   Outcome outcome;
-  const double rows = static_cast<double>(data::rows(job_.data->x));
+  const double rows = static_cast<double>(job_.rows());
   const double mean = weight > 0 ? inertia / weight : 0;
   const double alpha = std::min(1.0, 2 * static_cast<double>(parameters_.batch_size) / (rows + 1));
   progress_.smoothed =
@@ -183,8 +183,8 @@ Outcome KMeans::absorb_batch(std::span<const double> total) {
   if (lower) progress_.lowest = progress_.smoothed;
   progress_.since_lowest = lower ? 0 : progress_.since_lowest + 1;
 
-  const double whole = job_.data->weights.empty() ? rows : sum(job_.data->weights);
-  outcome.objective = progress_.smoothed * whole;
+  // Of rows that all weighed 1: no node knows the weights of all.
+  outcome.objective = progress_.smoothed * rows;
   outcome.record = record(total, shift);
   const double scale = metric_ == Metric::kEuclidean ? mean : 2 * mean;
   if (shift <= parameters_.tol * std::sqrt(scale)) {

@@ -145,20 +145,43 @@ AssignCount assign_sparse(const data::Sparse<T>& x, const Prepared& centers, con
   return {static_cast<std::int64_t>(rows.ids.size()), 0};
 }
 
+// Up to `most` rows of `ranges`, evenly apart.
+std::vector<std::int64_t> sample_of(std::span<const data::RowRange> ranges, std::int64_t most) {
+  std::int64_t rows = 0;
+  for (const data::RowRange& range : ranges) rows += range.end - range.begin;
+  const std::int64_t step = std::max<std::int64_t>(1, rows / most);
+  std::vector<std::int64_t> ids;
+  std::int64_t passed = 0;
+  for (const data::RowRange& range : ranges) {
+    const std::int64_t size = range.end - range.begin;
+    for (std::int64_t at = (step - passed % step) % step; at < size; at += step) {
+      if (static_cast<std::int64_t>(ids.size()) < most) ids.push_back(range.begin + at);
+    }
+    passed += size;
+  }
+  return ids;
+}
+
 }  // namespace
 
-Spread measure_spread(const data::Matrix& x, bool release) {
+Spread measure_spread(const data::Matrix& x, std::span<const data::RowRange> rows, bool release) {
   return std::visit(
       [&](const auto& m) {
         using M = std::decay_t<decltype(m)>;
         Spread spread;
         if constexpr (!data::kIsSparse<M>) {
           const auto D = static_cast<std::size_t>(m.cols);
-          const std::int64_t sampled = std::min<std::int64_t>(m.rows, 1024);
+          const std::vector<std::int64_t> ids = sample_of(rows, 1024);
+          const auto sampled = static_cast<std::int64_t>(ids.size());
           std::vector<double> mean(D, 0.0);
-          const auto sample = [&](std::int64_t i) { return m.row(i * (m.rows / sampled)); };
+          spread.shift.resize(D);
+          spread.range = 1;
+          if (sampled == 0) return spread;
+          const auto sample = [&](std::int64_t i) {
+            return m.row(ids[static_cast<std::size_t>(i)]);
+          };
           const auto leave = [&](std::int64_t i) {
-            const std::int64_t row = i * (m.rows / sampled);
+            const std::int64_t row = ids[static_cast<std::size_t>(i)];
             if (release) release_rows(x, {row, row + 1});
           };
           for (std::int64_t i = 0; i < sampled; ++i) {
@@ -166,7 +189,6 @@ Spread measure_spread(const data::Matrix& x, bool release) {
             for (std::size_t j = 0; j < D; ++j) mean[j] += static_cast<double>(row[j]);
             leave(i);
           }
-          spread.shift.resize(D);
           for (std::size_t j = 0; j < D; ++j) {
             spread.shift[j] = static_cast<float>(mean[j] / static_cast<double>(sampled));
           }

@@ -22,9 +22,11 @@ struct Prepared {
   SparseCenters sparse;
 };
 
-// A sample of the rows, to set the scale of the 8-bit screen; a function of the data alone.
+// A sample of the rows in `rows`, to set the scale of the 8-bit screen: it changes how fast labels
+// are found, never which.
 // `release`: rows are mapped, and let go after use.
-Spread measure_spread(const data::Matrix& x, bool release = false);
+Spread measure_spread(const data::Matrix& x, std::span<const data::RowRange> rows,
+                      bool release = false);
 
 Prepared prepare(const data::Matrix& x, Metric metric, std::span<const double> centers,
                  std::int64_t K, const Spread& spread, Screen wanted);

@@ -61,9 +61,25 @@ void KMeans::set_initial_centers(std::vector<double> centers, std::int64_t cols,
   progress_.seeded = given_centers_ = true;
 }
 
+namespace {
+
+std::int64_t rows_without_weight(const Attachment& job) {
+  if (job.data->weights.empty()) return 0;
+  std::int64_t count = 0;
+  for (const data::Shard& shard : job.shards) {
+    for (const data::RowRange& block : shard.blocks) {
+      const double* weights = job.data->weights.data();
+      count += std::count(weights + block.begin, weights + block.end, 0.0);
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
 void KMeans::attach(const Attachment& attachment) {
   const data::Dataset& data = *attachment.data;
-  const std::int64_t rows = data::rows(data.x), cols = data::cols(data.x);
+  const std::int64_t rows = attachment.rows(), cols = data::cols(data.x);
   if (rows == 0 || cols == 0)
     throw Error(ErrorKind::kInput, "k-means needs rows and columns; there are {} x {}", rows, cols);
   const std::int64_t K = parameters_.n_clusters;
@@ -73,9 +89,8 @@ void KMeans::attach(const Attachment& attachment) {
     throw Error(ErrorKind::kInput, "the centres have {} columns, the data has {}", model_cols,
                 cols);
   }
-  const std::int64_t usable =
-      data.weights.empty() ? rows
-                           : rows - std::count(data.weights.begin(), data.weights.end(), 0.0);
+  // Of rows elsewhere the weights are not known here: whoever has them all notices.
+  const std::int64_t usable = rows - rows_without_weight(attachment);
   // A continued mini-batch job may see few rows at a time; anything else needs a row a cluster.
   const bool continued = parameters_.batch_size > 0 && progress_.seeded;
   if (usable == 0) throw Error(ErrorKind::kInput, "every row has weight 0");
@@ -86,7 +101,11 @@ void KMeans::attach(const Attachment& attachment) {
   }
   job_ = attachment;
   model_.cols = cols;
-  spread_ = measure_spread(data.x, attachment.release);
+  std::vector<data::RowRange> here;
+  for (const data::Shard& shard : attachment.shards) {
+    here.insert(here.end(), shard.blocks.begin(), shard.blocks.end());
+  }
+  spread_ = measure_spread(data.x, here, attachment.release);
   screen_ = fastest_screen();
   caches_.assign(attachment.shards.size(), {});
   allow_caches();
@@ -97,7 +116,7 @@ void KMeans::attach(const Attachment& attachment) {
 // take at most a tenth of it (or 32 MB), sums a twentieth (or 16 MB).
 void KMeans::allow_caches() {
   const auto bytes = static_cast<double>(data::byte_size(*job_.data));
-  const auto rows = static_cast<double>(data::rows(job_.data->x));
+  const auto rows = static_cast<double>(job_.rows());
   const double sums = 8.0 * static_cast<double>(parameters_.n_clusters * model_.cols) *
                       static_cast<double>(job_.shards.size());
   // Bounds are squared and rooted in float32, which wants numbers of ordinary size.

@@ -38,8 +38,9 @@ void for_blocks(std::int64_t begin, std::int64_t end, int threads, const Use& us
 Assignment assign(const Model& model, const data::Dataset& data, int threads) {
   check_columns(model, data);
   const auto rows = static_cast<std::size_t>(data::rows(data.x));
+  const data::RowRange all[] = {{0, data::rows(data.x)}};
   const Prepared centers = prepare(data.x, model.metric, model.centers, model.n_clusters,
-                                   measure_spread(data.x, data.mapped), fastest_screen());
+                                   measure_spread(data.x, all, data.mapped), fastest_screen());
   Assignment result;
   result.labels.assign(rows, -1);
   std::vector<double> distances(rows);
@@ -65,8 +66,9 @@ Assignment assign(const Model& model, const data::Dataset& data, int threads) {
 void transform(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
                int threads, std::span<double> distances) {
   check_columns(model, data);
+  const data::RowRange all[] = {{0, data::rows(data.x)}};
   const Prepared centers = prepare(data.x, model.metric, model.centers, model.n_clusters,
-                                   measure_spread(data.x, data.mapped), Screen::kFloat32);
+                                   measure_spread(data.x, all, data.mapped), Screen::kFloat32);
   std::vector<AssignScratch> scratch(static_cast<std::size_t>(threads));
   for_blocks(begin, end, threads, [&](const std::vector<std::int64_t>& ids, int thread) {
     double* const first = distances.data() + (ids[0] - begin) * model.n_clusters;

@@ -15,7 +15,7 @@ constexpr double kLargeRowsTimesClusters = 2e7;  // from here on, auto means k-m
 }  // namespace
 
 std::unique_ptr<Seeding> make_seeding(const std::string& init, const SeedJob& job) {
-  const double size = static_cast<double>(data::rows(job.job.data->x)) * static_cast<double>(job.K);
+  const double size = static_cast<double>(job.job.rows()) * static_cast<double>(job.K);
   if (init == "random") return seed_random(job);
   if (init == "k-means||") return seed_parallel(job);
   if (init == "auto" && size > kLargeRowsTimesClusters) return seed_parallel(job);
