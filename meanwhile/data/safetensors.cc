@@ -270,16 +270,22 @@ SafetensorsHeader safetensors_header(const std::vector<TensorSpec>& specs, const
   return header;
 }
 
-void write_safetensors(const std::filesystem::path& path,
-                       const std::map<std::string, Tensor>& tensors, const Metadata& metadata) {
+namespace {
+
+// What a file of these tensors consists of, one after the other: the header, then each tensor.
+struct Pieces {
+  SafetensorsHeader header;
+  std::vector<std::span<const std::byte>> tensors;
+};
+
+Pieces pieces_of(const std::map<std::string, Tensor>& tensors, const Metadata& metadata) {
   std::vector<TensorSpec> specs;
   for (const auto& [name, tensor] : tensors) specs.push_back({name, tensor.dtype, tensor.shape});
   std::stable_sort(specs.begin(), specs.end(), [](const TensorSpec& a, const TensorSpec& b) {
     return dtype_bits(a.dtype) > dtype_bits(b.dtype);
   });
-  const SafetensorsHeader header = safetensors_header(specs, metadata);
-  base::FileWriter writer(path);
-  writer.write(header.text);
+  Pieces pieces{safetensors_header(specs, metadata), {}};
+  const SafetensorsHeader& header = pieces.header;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::span<const std::byte> bytes = tensors.at(specs[i].name).bytes;
     const std::size_t next = i + 1 < specs.size() ? header.offsets[i + 1] : header.file_bytes;
@@ -288,8 +294,32 @@ void write_safetensors(const std::filesystem::path& path,
                   specs[i].name, bytes.size(), list_text(specs[i].shape), specs[i].dtype,
                   next - header.offsets[i]);
     }
-    writer.write(bytes);
+    pieces.tensors.push_back(bytes);
   }
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
+                                         const Metadata& metadata) {
+  const Pieces pieces = pieces_of(tensors, metadata);
+  std::vector<std::byte> bytes;
+  bytes.reserve(pieces.header.file_bytes);
+  const auto header = std::as_bytes(std::span(pieces.header.text));
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  for (const auto& tensor : pieces.tensors) {
+    bytes.insert(bytes.end(), tensor.begin(), tensor.end());
+  }
+  return bytes;
+}
+
+void write_safetensors(const std::filesystem::path& path,
+                       const std::map<std::string, Tensor>& tensors, const Metadata& metadata) {
+  const Pieces pieces = pieces_of(tensors, metadata);
+  base::FileWriter writer(path);
+  writer.write(pieces.header.text);
+  for (const auto& tensor : pieces.tensors) writer.write(tensor);
   writer.commit();
 }
 

@@ -106,7 +106,10 @@ struct SafetensorsHeader {
 SafetensorsHeader safetensors_header(const std::vector<TensorSpec>& specs, const Metadata& metadata,
                                      std::size_t min_bytes = 0);
 
-// Writes a whole file at once, atomically; larger elements first, then in order of name.
+// A whole file as bytes; larger elements first, then in order of name.
+std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
+                                         const Metadata& metadata);
+// The same, written at once, atomically.
 void write_safetensors(const std::filesystem::path& path,
                        const std::map<std::string, Tensor>& tensors, const Metadata& metadata);
 

@@ -217,19 +217,23 @@ void RunDirectory::write_trace(const base::Trace& trace) {
   base::write_file(path_ / "trace.json", trace.json());
 }
 
-void write_state(const fs::path& path, const learn::State& state, std::int64_t rounds) {
+StateFile state_file(const learn::State& state, std::int64_t rounds) {
   std::map<std::string, data::Tensor> tensors = state.learned;
   for (const auto& [name, tensor] : state.carried) tensors.emplace("carried/" + name, tensor);
-  data::write_safetensors(
-      path, tensors,
-      {{"kind", "model"},
-       {"learner", state.learner},
-       {"parameters", text_of(state.parameters, -1)},
-       {"progress", text_of(state.progress, -1)},
-       {"about", text_of(state.about.is_null() ? learn::Json::object() : state.about, -1)},
-       {"rounds", std::to_string(rounds)},
-       {"version", kVersion},
-       {"format_version", "1"}});
+  return {std::move(tensors),
+          {{"kind", "model"},
+           {"learner", state.learner},
+           {"parameters", text_of(state.parameters, -1)},
+           {"progress", text_of(state.progress, -1)},
+           {"about", text_of(state.about.is_null() ? learn::Json::object() : state.about, -1)},
+           {"rounds", std::to_string(rounds)},
+           {"version", kVersion},
+           {"format_version", "1"}}};
+}
+
+void write_state(const fs::path& path, const learn::State& state, std::int64_t rounds) {
+  const StateFile file = state_file(state, rounds);
+  data::write_safetensors(path, file.tensors, file.metadata);
 }
 
 std::int64_t rounds_of(const data::SafetensorsFile& file) {

@@ -57,7 +57,13 @@ class RunDirectory {
   std::filesystem::path above_;  // the lowest folder above path_ that create() found there
 };
 
-// Writes `state`, reached after `rounds` rounds, as one safetensors file of kind "model".
+// `state`, reached after `rounds` rounds, as what a safetensors file of kind "model" holds.
+struct StateFile {
+  std::map<std::string, data::Tensor> tensors;  // borrowed from the state
+  data::Metadata metadata;
+};
+StateFile state_file(const learn::State& state, std::int64_t rounds);
+// Writes that file.
 void write_state(const std::filesystem::path& path, const learn::State& state, std::int64_t rounds);
 
 // The rounds behind a file that write_state wrote.
