@@ -243,12 +243,14 @@ std::optional<FileContent> read_whole(const fs::path& path) {
   }
 }
 
+// Not by std::filesystem, which fails with "File exists" when the folder goes as it is made.
 void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error && error != std::errc::no_such_file_or_directory) {
-    throw file_error(folder, error.value()).in("making");
+  if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return;
+  if (errno == ENOENT && folder.has_relative_path()) {
+    make_folder(folder.parent_path());
+    if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST || errno == ENOENT) return;
   }
+  throw file_error(folder, errno).in("making");
 }
 
 }  // namespace meanwhile::storage

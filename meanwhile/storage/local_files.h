@@ -98,7 +98,7 @@ std::optional<FileContent> read_whole(const std::filesystem::path& path);
 template <class Call>
 int with_folder(const std::filesystem::path& folder, Call&& call);
 
-// mkdir -p; no error when a parent goes meanwhile.
+// mkdir -p; no error when it is there, or when a parent goes meanwhile.
 void make_folder(const std::filesystem::path& folder);
 
 std::unique_ptr<BlobStore> make_local_blobs(const std::string& name,

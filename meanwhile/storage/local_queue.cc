@@ -74,11 +74,7 @@ class LocalQueue final : public Queue {
 
   std::string name() const override { return name_; }
 
-  void create() override {
-    std::error_code error;
-    fs::create_directories(queue_, error);
-    if (error) throw file_error(queue_, error.value()).in("making");
-  }
+  void create() override { make_folder(queue_); }
 
   // Moved away first, so that nobody finds half of it.
   void destroy() override {
