@@ -1,0 +1,185 @@
+#include "meanwhile/service/archive.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+namespace meanwhile::service {
+
+namespace {
+
+constexpr double kMetricsSeconds = 10;  // between two times the history is put whole
+// A state may be many times larger than a total (L-BFGS has a memory): it is put when the totals
+// since the last one are half as large, so that states never are most of what is sent.
+constexpr std::size_t kTotalsPerState = 2;
+
+std::string text_of(const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) {
+    text += line.json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return text;
+}
+
+std::vector<Line> lines_of(const std::string& text) {
+  std::vector<Line> lines;
+  for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    Json json = Json::parse(text.substr(begin, end - begin), nullptr, false);
+    if (json.is_object()) {
+      const std::int64_t step = json.value("step", std::int64_t{0});
+      lines.push_back({step, std::move(json)});
+    }
+  }
+  return lines;
+}
+
+storage::Bytes bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+void remove_all(storage::BlobStore& blobs, const std::string& prefix,
+                const std::function<bool(const std::string&)>& keep) {
+  std::vector<std::string> names;
+  for (const storage::BlobInfo& blob : blobs.list(prefix)) {
+    if (!keep(blob.name)) names.push_back(blob.name);
+  }
+  if (!names.empty()) blobs.remove(names);
+}
+
+}  // namespace
+
+void Archive::begin(const data::Metadata& carried) {
+  const auto found = carried.find("metrics");
+  lines_ = found == carried.end() ? std::vector<Line>() : lines_of(found->second);
+  const auto elapsed = carried.find("elapsed_s");
+  elapsed_s_ = elapsed == carried.end() ? 0 : std::stod(elapsed->second);
+}
+
+void Archive::add(Line line) { lines_.push_back(std::move(line)); }
+
+// The history, as far as this worker knows it with what was put before.
+std::string Archive::all_metrics() {
+  if (!metrics_known_) {
+    metrics_known_ = true;
+    if (const auto blob = store_.blobs->get(names_.metrics())) {
+      metrics_.assign(reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size());
+      const std::vector<Line> known = lines_of(metrics_);
+      metrics_ = text_of(known);
+      if (!known.empty()) metrics_step_ = known.back().step;
+    }
+  }
+  std::vector<Line> fresh;
+  for (Line& line : lines_) {
+    if (line.step > metrics_step_) fresh.push_back(std::move(line));
+  }
+  lines_.clear();
+  if (!fresh.empty()) metrics_step_ = fresh.back().step;
+  metrics_ += text_of(fresh);
+  return metrics_;
+}
+
+void Archive::put_metrics() {
+  metrics_s_ = base::now_s();
+  chores_.add(
+      [this, bytes = bytes_of(all_metrics())] { store_.blobs->put(names_.metrics(), bytes); });
+}
+
+void Archive::keep(const Workbench& bench, std::size_t total_bytes) {
+  bytes_since_state_ += total_bytes;
+  // While the last one is still on its way, the totals do: they stay until a newer state is there.
+  if (!chores_.idle()) return;
+  if (bytes_since_state_ * kTotalsPerState < state_bytes_) return;
+  // The history first: a state carries what the history has not.
+  if (base::now_s() - metrics_s_ >= kMetricsSeconds) put_metrics();
+  storage::Bytes state =
+      bench.state({{"metrics", text_of(lines_)}, {"elapsed_s", fmt::format("{}", elapsed_s_)}});
+  state_bytes_ = state.size();
+  bytes_since_state_ = 0;
+  chores_.add([this, step = bench.step(),
+               bytes = std::make_shared<const storage::Bytes>(std::move(state))] {
+    store_.blobs->put(names_.state(step), *bytes);
+    if (state_before_ >= 0) remove_before(state_before_);
+    state_before_ = step;
+  });
+}
+
+// Of rounds and states. Whoever lags behind further than that goes on from a state.
+void Archive::remove_before(std::int64_t step) {
+  std::vector<std::string> names;
+  if (removed_to_ < 0) {
+    for (const storage::BlobInfo& blob : store_.blobs->list(names_.rounds())) {
+      const auto of = step_of(blob.name, names_);
+      if (of && *of < step) names.push_back(blob.name);
+    }
+    for (const storage::BlobInfo& blob : store_.blobs->list(names_.states())) {
+      const auto of = number_of(blob.name);
+      if (of && *of < step) names.push_back(blob.name);
+    }
+  } else {
+    const Layout layout = job_.layout();
+    const bool counted = job_.barrier == Barrier::kCounter;
+    for (std::int64_t old = removed_to_; old < step; ++old) {
+      for (int shard = 0; shard < layout.shards; ++shard) {
+        names.push_back(names_.update(old, layout.group_of(shard), shard));
+      }
+      for (int g = 0; g < layout.groups; ++g) {
+        if (layout.two_levels()) names.push_back(names_.sum(old, g));
+        if (counted) names.push_back(names_.count(old, g));
+      }
+      if (counted && layout.two_levels()) names.push_back(names_.count_of_sums(old));
+      names.push_back(names_.total(old));
+      names.push_back(names_.state(old));
+    }
+  }
+  if (!names.empty()) store_.blobs->remove(names);
+  removed_to_ = step;
+}
+
+void Archive::finish(const Workbench* bench, const Json& ended, double patience_s,
+                     const std::string& worker) {
+  chores_.finish();
+  if (bench != nullptr) store_.blobs->put(names_.model(), bench->state());
+  store_.blobs->put(names_.metrics(), bytes_of(all_metrics()));
+  store_.blobs->put(names_.result(), json_bytes(ended));
+  wait_for_others(patience_s, worker);
+  remove_job(store_, job_, true);
+}
+
+// They leave when they see the result; a little patience spares them from missing it.
+void Archive::wait_for_others(double patience_s, const std::string& worker) {
+  Pace pace;
+  for (const double begin_s = base::now_s(); base::now_s() - begin_s < patience_s;) {
+    bool others = false;
+    for (const storage::BlobInfo& blob : store_.blobs->list(names_.live())) {
+      const std::string name = blob.name.substr(names_.live().size());
+      others |= !name.starts_with("hungry-") && name != worker && blob.age_s < job_.lease_s;
+    }
+    if (!others) return;
+    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+  }
+}
+
+void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
+  const Names names = job.names();
+  store.queue->destroy();
+  if (keep_result) {
+    // What those who died had used belongs to the bill.
+    for (const storage::BlobInfo& blob : store.blobs->list(names.live())) {
+      const std::string worker = blob.name.substr(names.live().size());
+      if (worker.starts_with("hungry-") || blob.name == names.cancelled()) continue;
+      if (const auto said = store.blobs->get(blob.name)) {
+        store.blobs->put_if_absent(names.usage(worker), said->bytes);
+      }
+    }
+  }
+  remove_all(*store.blobs, names.all(), [&](const std::string& name) {
+    return keep_result && (name == names.result() || name == names.model() ||
+                           name == names.metrics() || name.starts_with(names.usages()));
+  });
+  if (!keep_result) store.blobs->remove({{Names::job()}});
+}
+
+}  // namespace meanwhile::service

@@ -1,0 +1,232 @@
+#include "meanwhile/service/keeper.h"
+
+#include <algorithm>
+
+#include "meanwhile/base/error.h"
+
+namespace meanwhile::service {
+
+namespace {
+
+constexpr int kMostMessages = 32;  // of one lease
+constexpr const char kHungry[] = "hungry-";
+
+}  // namespace
+
+Keeper::Keeper(storage::Store& store, const JobRecord& job, std::string worker,
+               std::function<Json()> about, Bell& bell)
+    : store_(store),
+      job_(job),
+      names_(job.names()),
+      worker_(std::move(worker)),
+      about_(std::move(about)),
+      bell_(bell) {
+  beat();
+  thread_ = std::thread([this] { run(); });
+}
+
+Keeper::~Keeper() { stop(); }
+
+void Keeper::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  own_bell_.ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Keeper::run() {
+  for (;;) {
+    const std::uint64_t mark = own_bell_.mark();
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_) return;
+    }
+    own_bell_.wait(mark, job_.lease_s / 3);
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_) return;
+    }
+    try {
+      renew_all();
+      beat();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      ended_ = true;
+    }
+    bell_.ring();
+  }
+}
+
+std::vector<Task> Keeper::take(int shards) {
+  std::vector<Task> taken;
+  int found = 0;
+  while (found < shards) {
+    auto messages = store_.queue->lease(std::min(kMostMessages, shards - found), job_.lease_s);
+    if (messages.empty()) break;
+    for (storage::Message& message : messages) {
+      const Json body = Json::parse(message.body, nullptr, false);
+      std::optional<Task> task;
+      if (body.is_object() && body.value("job", "") == job_.id) {
+        task = parse_task(body.value("task", ""), job_.layout());
+      }
+      const std::lock_guard lock(mutex_);
+      const auto held = task ? held_.find(*task) : held_.end();
+      if (held != held_.end() && held->second.id == message.id) {
+        held->second = std::move(message);  // it had come back without this worker knowing
+      } else if (!task || held != held_.end()) {
+        store_.queue->remove(message);
+      } else {
+        held_.emplace(*task, std::move(message));
+        taken.push_back(*task);
+        found += task->kind == Task::Kind::kShard ? 1 : 0;
+      }
+    }
+  }
+  return taken;
+}
+
+std::set<Task> Keeper::held() const {
+  const std::lock_guard lock(mutex_);
+  std::set<Task> tasks;
+  for (const auto& [task, message] : held_) tasks.insert(task);
+  return tasks;
+}
+
+void Keeper::give_back(const std::vector<Task>& tasks) {
+  for (const Task& task : tasks) {
+    storage::Message message;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = held_.find(task);
+      if (found == held_.end()) continue;
+      message = found->second;
+      held_.erase(found);
+    }
+    store_.queue->renew(message, 0);
+  }
+}
+
+void Keeper::give_back_all() {
+  const std::set<Task> all = held();
+  give_back({all.begin(), all.end()});
+}
+
+int Keeper::live() const {
+  const std::lock_guard lock(mutex_);
+  return live_;
+}
+bool Keeper::somebody_starves() const {
+  const std::lock_guard lock(mutex_);
+  return starving_;
+}
+bool Keeper::end_seen() const {
+  const std::lock_guard lock(mutex_);
+  return end_seen_;
+}
+void Keeper::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Keeper::renew_all() {
+  std::vector<std::pair<Task, storage::Message>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all.assign(held_.begin(), held_.end());
+  }
+  for (auto& [task, message] : all) {
+    const std::string id = message.id, before = message.receipt;
+    const bool kept = store_.queue->renew(message, job_.lease_s);
+    const std::lock_guard lock(mutex_);
+    const auto found = held_.find(task);
+    // Given back, or taken anew, meanwhile: then this receipt is nobody's.
+    if (found == held_.end() || found->second.id != id || found->second.receipt != before) continue;
+    if (kept) {
+      found->second = message;
+    } else {
+      held_.erase(found);
+    }
+  }
+}
+
+Json Keeper::record() const {
+  Json json = {{"worker", worker_}};
+  json.update(about_());
+  Json tasks = Json::array();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [task, message] : held_) tasks.push_back(task.text());
+  json["tasks"] = tasks;
+  return json;
+}
+
+// A worker that has nothing to do says so by a blob beside its record: the others, who list the
+// living, need not read what each says.
+void Keeper::say() {
+  const Json now = record();
+  store_.blobs->put(names_.live(worker_), json_bytes(now));
+  const bool hungry = now["tasks"].empty();
+  if (hungry == hungry_said_) return;
+  const std::string name = names_.live(kHungry + worker_);
+  if (hungry) {
+    store_.blobs->put(name, json_bytes(Json::object()));
+  } else {
+    store_.blobs->remove({{name}});
+  }
+  hungry_said_ = hungry;
+}
+
+void Keeper::look() {
+  const double now = base::now_s();
+  const std::string prefix = names_.live();
+  int live = 0;
+  bool starving = false, here = false, ended = false;
+  std::map<std::string, Seen> seen;
+  const auto listed = store_.blobs->list(prefix);
+  const std::lock_guard lock(mutex_);
+  for (const storage::BlobInfo& blob : listed) {
+    const std::string name = blob.name.substr(prefix.size());
+    ended |= blob.name == names_.cancelled();
+    if (blob.name == names_.cancelled()) continue;
+    Seen& one = seen[name];
+    const auto before = seen_.find(name);
+    if (before != seen_.end() && before->second.etag == blob.etag) {
+      one = before->second;
+    } else {
+      // Of one seen for the first time the store's clock says how old it is.
+      one = {blob.etag, before == seen_.end() ? now - blob.age_s : now};
+    }
+    // A hungry worker says so once; its record is what shows that it lives.
+    if (name.starts_with(kHungry)) continue;
+    const bool lives = now - one.changed_s <= job_.lease_s || name == worker_;
+    live += lives ? 1 : 0;
+    here |= name == worker_;
+    if (!lives || name == worker_) continue;
+    starving |= std::any_of(listed.begin(), listed.end(), [&](const storage::BlobInfo& other) {
+      return other.name == prefix + kHungry + name;
+    });
+  }
+  seen_ = std::move(seen);
+  live_ = std::max(1, live);
+  starving_ = starving;
+  end_seen_ = ended || !here;
+}
+
+void Keeper::beat() {
+  const std::lock_guard lock(beat_mutex_);
+  say();
+  look();
+}
+
+void Keeper::leave() {
+  stop();
+  const std::lock_guard lock(beat_mutex_);
+  store_.blobs->put(names_.usage(worker_), json_bytes(record()));
+  std::vector<std::string> names = {names_.live(worker_)};
+  if (hungry_said_) names.push_back(names_.live(kHungry + worker_));
+  store_.blobs->remove(names);
+}
+
+}  // namespace meanwhile::service

@@ -1,0 +1,88 @@
+// What a worker holds: leases its messages, renews them, and says every few seconds that it lives
+// and what it does. One thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "meanwhile/service/pace.h"
+#include "meanwhile/service/record.h"
+#include "meanwhile/storage/store.h"
+
+namespace meanwhile::service {
+
+// Thread safety: called by one thread; its own thread works beside it.
+class Keeper {
+ public:
+  // `about`: what else to say in the worker's record, from any thread. `bell` rings when something
+  // was lost or seen. Everything is borrowed.
+  Keeper(storage::Store& store, const JobRecord& job, std::string worker,
+         std::function<Json()> about, Bell& bell);
+  ~Keeper();
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  // Leases messages until `shards` of the new tasks are shards or there are no more; returns the
+  // new tasks. A second message for a task held is removed, as is one of another job.
+  std::vector<Task> take(int shards);
+  std::set<Task> held() const;
+  // So that others can take them at once.
+  void give_back(const std::vector<Task>& tasks);
+  void give_back_all();
+
+  // As the records showed when they were last looked at:
+  int live() const;               // workers, this one included; at least 1
+  bool somebody_starves() const;  // another worker lives and holds nothing
+  bool end_seen() const;          // the job may have ended: who sees this must look
+  // Says at once what it would say at the next beat; so, too, whether this worker is hungry.
+  void beat();
+
+  // Writes the last record to where usage is kept, and takes this worker off the living. The
+  // thread has ended then.
+  void leave();
+
+  // THROWS what went wrong on the thread.
+  void check() const;
+
+ private:
+  struct Seen {
+    std::string etag;
+    double changed_s = 0;  // by this machine's clock, when the etag was first seen
+  };
+  void run();
+  void renew_all();
+  Json record() const;
+  void say();
+  void look();
+  void stop();
+
+  storage::Store& store_;
+  const JobRecord& job_;
+  const Names names_;
+  const std::string worker_;
+  const std::function<Json()> about_;
+  Bell& bell_;
+
+  mutable std::mutex mutex_;  // guards what follows, up to ended_
+  std::map<Task, storage::Message> held_;
+  std::map<std::string, Seen> seen_;
+  int live_ = 1;
+  bool starving_ = false, end_seen_ = false;
+  std::exception_ptr failure_;
+  bool ended_ = false;
+
+  mutable std::mutex beat_mutex_;  // one beat at a time; never taken inside mutex_
+  bool hungry_said_ = false;       // guarded by beat_mutex_
+  Bell own_bell_;
+  std::thread thread_;
+};
+
+}  // namespace meanwhile::service

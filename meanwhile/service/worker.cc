@@ -1,0 +1,470 @@
+// The loop of a worker. Returns when the job has ended.
+//
+// How: a worker is at a step. It works on the shards it holds and puts their updates; its reducer,
+// on a thread of its own, adds those of the groups it holds; then it waits for the total of the
+// step, absorbs it, and is at the next. The model is never sent from round to round: every worker
+// absorbs the same total, to the same bits. A worker that lags, or is new, goes on from a state.
+//
+// Who waits looks round: for messages that nobody holds (beyond its share only after a while), and
+// for updates that are late, which it makes itself. Everything may be done twice by anybody: a name
+// has one content, ever. Leases spare work that would be done twice; they are not needed for the
+// answer to be right.
+#include "meanwhile/service/worker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "meanwhile/base/sha256.h"
+#include "meanwhile/service/archive.h"
+#include "meanwhile/service/keeper.h"
+#include "meanwhile/service/missing.h"
+#include "meanwhile/service/pace.h"
+#include "meanwhile/service/reducer.h"
+
+namespace meanwhile::service {
+
+using base::Error;
+using base::ErrorKind;
+using base::now_s;
+
+namespace {
+
+constexpr double kSlow = 2;  // times as long as usual: late
+constexpr double kSlowAtLeastSeconds = 0.5;
+constexpr double kLookRoundSeconds =
+    1;  // between two looks whether the job has gone ahead or ended
+constexpr double kLeaseEverySeconds = 0.5;
+constexpr double kGraceSeconds = 1;      // before more than a fair share is taken
+constexpr double kPatienceSeconds = 10;  // for others to see that the job has ended
+
+class Worker {
+ public:
+  Worker(storage::Store& store, const storage::Meter& meter, const JobRecord& job,
+         const MakeLearner& make, const WorkerOptions& options,
+         const std::function<void(const job::RoundEvent&)>& observe)
+      : store_(store),
+        meter_(meter),
+        job_(job),
+        options_(options),
+        observe_(observe),
+        names_(job.names()),
+        layout_(job.layout()),
+        bench_(*store.blobs, job, make, options.threads, options.timeout_s),
+        archive_(store, job),
+        reducer_(*store.blobs, job, budget_, bell_),
+        keeper_(
+            store, job, options.id, [this] { return about(); }, bell_) {}
+
+  WorkerResult run();
+
+ private:
+  bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+  bool holds_root() const { return held_.count({Task::Kind::kRoot, 0}) != 0; }
+  std::set<int> held_shards() const;
+  Json about() const;
+  void loop();
+  void catch_up();
+  void begin_step();
+  void look_at_what_is_held();
+  bool work();
+  bool make_updates(const std::set<int>& shards, const std::set<int>& held);
+  bool advance();
+  void absorb(std::span<const double> total);
+  bool take_more();
+  bool leave_some_to_others();
+  bool help_the_slow();
+  bool look_round();
+  void check_deadline();
+  bool end();
+  void wait(std::uint64_t mark);
+
+  storage::Store& store_;
+  const storage::Meter& meter_;
+  const JobRecord& job_;
+  const WorkerOptions& options_;
+  const std::function<void(const job::RoundEvent&)>& observe_;
+  const Names names_;
+  const Layout layout_;
+  WorkerResult result_;
+
+  Workbench bench_;
+  Archive archive_;
+  PollBudget budget_;
+  Bell bell_;
+  const double since_s_ = now_s();
+  std::atomic<std::int64_t> said_step_ = 0, said_rounds_ = 0;  // for about()
+
+  std::set<Task> held_;
+  std::set<int> made_;           // shards whose updates of this step this worker has put
+  bool somebody_first_ = false;  // at one of them: the job may be ahead
+  bool done_ = false;            // the learner says so
+  std::optional<learn::Outcome> last_;
+  double step_s_ = 0;  // when this step began
+  double elapsed_at_step_s_ = 0;
+  double usual_s_ = -1;    // of steps; -1: not known
+  double own_work_s_ = 0;  // in this step
+  double leased_s_ = -1e9, looked_s_ = 0, idle_s_ = 0, late_listed_s_ = 0, repaired_s_ = 0;
+  double poll_due_s_ = 0;
+  Pace pace_;
+  bool ended_ = false;
+
+  // Last: their threads use what is above.
+  Reducer reducer_;
+  Keeper keeper_;
+};
+
+std::set<int> Worker::held_shards() const {
+  std::set<int> shards;
+  for (const Task& task : held_) {
+    if (task.kind == Task::Kind::kShard) shards.insert(task.index);
+  }
+  return shards;
+}
+
+Json Worker::about() const {
+  Json json = options_.about;
+  json["step"] = said_step_.load();
+  json["rounds"] = said_rounds_.load();
+  json["seconds"] = now_s() - since_s_;
+  json["polls"] = budget_.polls();
+  json["usage"] = to_json(meter_.usage());
+  return json;
+}
+
+WorkerResult Worker::run() {
+  try {
+    loop();
+  } catch (const JobFailed& e) {
+    // For everybody: they would all fail alike.
+    store_.blobs->put(
+        names_.result(),
+        json_bytes({{"status", "failed"}, {"rounds", bench_.rounds()}, {"error", e.what()}}));
+    keeper_.give_back_all();
+    keeper_.leave();
+    throw;
+  } catch (const Error& e) {
+    // What is held comes back to others by itself; sooner, if the store can still be told.
+    try {
+      keeper_.give_back_all();
+      keeper_.leave();
+    } catch (const Error&) {
+    }
+    if (e.kind() != ErrorKind::kInterrupted) throw;
+    result_.ending = Ending::kGone;
+    return std::move(result_);
+  }
+  if (result_.ending == Ending::kInterrupted) keeper_.give_back_all();
+  if (result_.ending == Ending::kGone) return std::move(result_);
+  keeper_.leave();
+  return std::move(result_);
+}
+
+void Worker::loop() {
+  catch_up();
+  while (!ended_) {
+    const std::uint64_t mark = bell_.mark();
+    if (stopped()) {
+      result_.ending = Ending::kInterrupted;
+      return;
+    }
+    keeper_.check();
+    reducer_.check();
+    archive_.check();
+    look_at_what_is_held();
+    if (!done_ && work()) continue;
+    if (!done_ && advance()) continue;
+    if (done_ && end()) continue;
+    if (take_more()) continue;
+    if (look_round()) continue;
+    if (!done_ && help_the_slow()) continue;
+    check_deadline();
+    wait(mark);
+  }
+}
+
+// From a state of the store; at the start, or when this worker has been left behind.
+void Worker::catch_up() {
+  if (!bench_.catch_up()) return;
+  archive_.begin(bench_.carried());
+  usual_s_ = -1;
+  begin_step();
+}
+
+void Worker::begin_step() {
+  made_.clear();
+  somebody_first_ = false;
+  own_work_s_ = 0;
+  step_s_ = late_listed_s_ = repaired_s_ = idle_s_ = now_s();
+  elapsed_at_step_s_ = archive_.elapsed_s();
+  poll_due_s_ = 0;
+  pace_.reset();
+  said_step_ = bench_.step();
+  said_rounds_ = bench_.rounds();
+  if (!done_) reducer_.begin(bench_.step(), bench_.update_size());
+  if (keeper_.somebody_starves()) leave_some_to_others();
+}
+
+void Worker::look_at_what_is_held() {
+  held_ = keeper_.held();
+  reducer_.set_tasks(held_);
+  budget_.set_tasks(static_cast<int>(held_.size()));
+}
+
+// Makes the updates of shards held that are not yet made in this step. Returns whether there were
+// any.
+bool Worker::work() {
+  const std::set<int> held = held_shards();
+  std::set<int> open;
+  for (const int shard : held) {
+    if (made_.count(shard) == 0) open.insert(shard);
+  }
+  if (open.empty()) return false;
+  if (somebody_first_) {
+    // Others are at these shards, too: perhaps the step is over.
+    somebody_first_ = false;
+    poll_due_s_ = 0;
+    if (advance()) return true;
+  }
+  const double begin_s = now_s();
+  make_updates(open, held);
+  own_work_s_ += now_s() - begin_s;
+  idle_s_ = now_s();
+  return true;
+}
+
+bool Worker::make_updates(const std::set<int>& shards, const std::set<int>& held) {
+  const std::int64_t step = bench_.step();
+  std::mutex mutex;
+  bench_.work(shards, held, [&](int shard, std::span<const double> update) {
+    const int group = layout_.group_of(shard);
+    const bool first =
+        store_.blobs->put_if_absent(names_.update(step, group, shard), seal_update(update));
+    if (job_.barrier == Barrier::kCounter) {
+      count_part(*store_.blobs, names_.count(step, group), shard);
+    }
+    reducer_.own(step, shard, update);
+    const std::lock_guard lock(mutex);
+    made_.insert(shard);
+    ++result_.updates;
+    result_.wasted += first ? 0 : 1;
+    somebody_first_ |= !first;
+    return first && !stopped();
+  });
+  return true;
+}
+
+// Goes to the next step if the total is there.
+bool Worker::advance() {
+  if (const auto total = reducer_.take_total(bench_.step())) {
+    absorb(*total);
+    return true;
+  }
+  // Who adds it himself asks seldom whether another root was faster.
+  if (now_s() < poll_due_s_) return false;
+  const auto blob = get_sealed(*store_.blobs, names_.total(bench_.step()));
+  if (!blob) {
+    const double within_s = std::max(budget_.spend(), pace_.next());
+    poll_due_s_ = now_s() + (holds_root() ? std::max(within_s, kLookRoundSeconds) : within_s);
+    return false;
+  }
+  exchange::Update total(update_size(blob->file), 0.0);
+  if (!read_update(blob->file, total)) return false;
+  absorb(total);
+  return true;
+}
+
+void Worker::absorb(std::span<const double> total) {
+  const std::int64_t step = bench_.step();
+  const learn::Outcome outcome = bench_.absorb(total);
+  ++result_.steps_done;
+  const double seconds = now_s() - step_s_;
+  usual_s_ = seconds;
+  archive_.set_elapsed(elapsed_at_step_s_ + seconds);
+  if (outcome.phase != learn::Phase::kSeed) {
+    last_ = outcome;
+    Json line;
+    if (outcome.phase == learn::Phase::kTrain) {
+      line["round"] = bench_.rounds();
+    } else {
+      line["phase"] = "score";
+    }
+    line["objective"] = outcome.objective;
+    if (outcome.record.is_object()) line.update(outcome.record);
+    line["step"] = step;
+    line["seconds"] = seconds;
+    line["elapsed_s"] = archive_.elapsed_s();
+    line["storage"] = {
+        {"worker", options_.id}, {"polls", budget_.polls()}, {"usage", to_json(meter_.usage())}};
+    archive_.add({step, std::move(line)});
+  }
+  done_ = outcome.done;
+  if (holds_root() && !done_) archive_.keep(bench_, total.size() * sizeof(double));
+  if (observe_) {
+    observe_({bench_.rounds(), bench_.rounds_left(), seconds, archive_.elapsed_s(), outcome});
+  }
+  begin_step();
+}
+
+// The job is computed. Whoever holds the root writes the result; the others wait for it, lest it be
+// lost with whoever does.
+bool Worker::end() {
+  if (holds_root()) {
+    Json ended = {{"status", "done"},
+                  {"rounds", bench_.rounds()},
+                  {"rounds_left", bench_.rounds_left()},
+                  {"stopped_because", last_ ? last_->because : ""},
+                  {"model_sha256", bench_.model_sha256()},
+                  {"elapsed_s", archive_.elapsed_s()}};
+    if (last_) {
+      ended["objective"] = last_->objective;
+      if (last_->record.is_object()) ended["record"] = last_->record;
+    }
+    archive_.finish(&bench_, ended, kPatienceSeconds, options_.id);
+    result_.ended = std::move(ended);
+    result_.rounds = bench_.rounds();
+    ended_ = true;
+    return true;
+  }
+  if (now_s() < poll_due_s_) return false;
+  if (auto ended = get_json(*store_.blobs, names_.result())) {
+    result_.ended = std::move(*ended);
+    result_.rounds = bench_.rounds();
+    ended_ = true;
+    return true;
+  }
+  poll_due_s_ = now_s() + std::max(budget_.spend(), pace_.next());
+  return false;
+}
+
+// When all that is held waits: more messages, if there are any.
+bool Worker::take_more() {
+  const int tasks = static_cast<int>(tasks_of(layout_).size());
+  const int share = (tasks + keeper_.live() - 1) / keeper_.live();
+  const double now = now_s();
+  const bool more_than_fair = static_cast<int>(held_.size()) >= share;
+  if (more_than_fair && now - idle_s_ < std::max(kGraceSeconds, own_work_s_ / 2)) return false;
+  if (static_cast<int>(held_.size()) == tasks || now - leased_s_ < kLeaseEverySeconds) return false;
+  const std::vector<Task> taken = keeper_.take(bench_.threads());
+  if (taken.empty()) {
+    leased_s_ = now;
+    return false;
+  }
+  if (held_.empty()) keeper_.beat();
+  return true;
+}
+
+// A worker that came later has nothing to do: gives back what is above a fair share.
+bool Worker::leave_some_to_others() {
+  const std::set<Task> held = keeper_.held();
+  const int tasks = static_cast<int>(tasks_of(layout_).size());
+  const int share = (tasks + keeper_.live() - 1) / keeper_.live();
+  std::vector<Task> given;
+  for (auto task = held.rbegin(); task != held.rend(); ++task) {
+    if (static_cast<int>(held.size() - given.size()) <= share) break;
+    if (task->kind == Task::Kind::kShard) given.push_back(*task);
+  }
+  keeper_.give_back(given);
+  if (!given.empty()) leased_s_ = now_s() + kGraceSeconds;
+  return !given.empty();
+}
+
+// Makes an update that is late in somebody else's place. The first copy wins, and both are equal.
+bool Worker::help_the_slow() {
+  const double now = now_s();
+  const double usual_s = std::max(usual_s_, own_work_s_);
+  const double late_s =
+      usual_s_ < 0 ? job_.lease_s : std::max(kSlowAtLeastSeconds, kSlow * usual_s);
+  if (now - step_s_ < late_s || now - late_listed_s_ < kSlowAtLeastSeconds) return false;
+  late_listed_s_ = now;
+  std::vector<int> late = missing_shards(*store_.blobs, job_, bench_.step());
+  std::erase_if(late, [&](int shard) { return made_.count(shard) != 0; });
+  if (late.empty()) return false;
+  // Idle workers begin at different ones.
+  base::Sha256 hash;
+  hash.add(options_.id);
+  const auto at = static_cast<std::size_t>(hash.digest()[0]) % late.size();
+  if (make_updates({late[at]}, held_shards())) ++result_.speculated;
+  return true;
+}
+
+// Whether the job has gone ahead without this worker, or has ended. Returns whether it has.
+bool Worker::look_round() {
+  const double now = now_s();
+  const bool due = now - std::max(looked_s_, step_s_) >= kLookRoundSeconds;
+  if (!due && !(keeper_.end_seen() && now - looked_s_ >= 0.1)) return false;
+  looked_s_ = now;
+  if (auto ended = get_json(*store_.blobs, names_.result())) {
+    if (ended->value("status", "") == "failed") {
+      throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
+    }
+    result_.ended = std::move(*ended);
+    result_.rounds = result_.ended.value("rounds", bench_.rounds());
+    ended_ = true;
+    return true;
+  }
+  if (keeper_.end_seen()) {
+    const auto record = get_json(*store_.blobs, Names::job());
+    const bool here =
+        record && record->value("id", "") == job_.id && !store_.blobs->get(names_.cancelled());
+    if (!here) {
+      // What this worker has just put would be left behind.
+      remove_orphans(*store_.blobs, job_, bench_.step(), options_.id);
+      result_.ending = Ending::kGone;
+      ended_ = true;
+      return true;
+    }
+    keeper_.beat();
+  }
+  if (done_) return false;
+  const std::int64_t before = bench_.step();
+  if (!store_.blobs->get(names_.total(before))) catch_up();
+  return bench_.step() != before;
+}
+
+void Worker::check_deadline() {
+  const double now = now_s();
+  // Messages may be lost with a queue; what nobody holds is asked for again. A second message for
+  // a task is harmless.
+  if (now - std::max(step_s_, repaired_s_) > 2 * job_.lease_s) {
+    repaired_s_ = now;
+    push_missing(store_, job_);
+  }
+  if (now - step_s_ < options_.timeout_s) return;
+  throw Error(
+      ErrorKind::kFailed,
+      "{}: no progress for {:.0f} s: {}; if a round takes that long, give a longer "
+      "--timeout",
+      store_.blobs->name(), now - step_s_,
+      done_ ? fmt::format("waiting for {}, which whoever holds the root writes", names_.result())
+            : what_is_missing(*store_.blobs, job_, bench_.step()));
+}
+
+void Worker::wait(std::uint64_t mark) {
+  const double now = now_s();
+  // Polls have their own pace; all else is looked at now and then.
+  const double due_s = std::clamp(poll_due_s_ - now, 0.001, 0.25);
+  bell_.wait(mark, due_s);
+}
+
+}  // namespace
+
+Json to_json(const storage::Usage& usage) {
+  Json requests = Json::object();
+  for (std::size_t i = 0; i < usage.requests.size(); ++i) {
+    requests[storage::kRequestNames[i]] = usage.requests[i];
+  }
+  return {{"requests", requests},
+          {"bytes_sent", usage.bytes_sent},
+          {"bytes_received", usage.bytes_received},
+          {"retries", usage.retries}};
+}
+
+WorkerResult work(storage::Store& store, const storage::Meter& meter, const JobRecord& job,
+                  const MakeLearner& make, const WorkerOptions& options,
+                  const std::function<void(const job::RoundEvent&)>& observe) {
+  return Worker(store, meter, job, make, options, observe).run();
+}
+
+}  // namespace meanwhile::service
