@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "meanwhile/storage/azure.h"
 #include "meanwhile/storage/local.h"
 #include "meanwhile/storage/name.h"
 
@@ -173,8 +174,8 @@ Location parse_location(const std::string& url) {
   return parse_directory(url, url);
 }
 
-Store open(const Location& location, const Credentials&, Meter& meter) {
-  if (location.kind == Location::Kind::kAzure) throw Error(ErrorKind::kUsage, "not yet");
+Store open(const Location& location, const Credentials& credentials, Meter& meter) {
+  if (location.kind == Location::Kind::kAzure) return open_azure(location, credentials, meter);
   return open_local(location.url, location.directory, meter);
 }
 

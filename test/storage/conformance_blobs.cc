@@ -156,6 +156,27 @@ void a_counter_loses_nothing(Place& place) {
   EXPECT_EQ(text_of(one.blobs->get("counter")), "100");
 }
 
+// One puts numbers; the other appends to what it has read, on condition that it is still there.
+void what_was_put_is_not_replaced_unseen(Place& place) {
+  const Store one = place.open(), other = place.open();
+  one.blobs->put("blob", bytes_of("0."));
+  std::atomic<bool> done = false;
+  in_threads(3, [&](int number) {
+    if (number == 0) {
+      for (int i = 1; i <= 100; ++i) {
+        const std::string mine = fmt::format("{}.", i);
+        one.blobs->put("blob", bytes_of(mine));
+        EXPECT_THAT(text_of(one.blobs->get("blob")), testing::StartsWith(mine));
+      }
+      done = true;
+    }
+    while (!done) {
+      const std::optional<Blob> blob = other.blobs->get("blob");
+      other.blobs->put_if_match("blob", bytes_of(text_of(blob) + "+"), blob->etag);
+    }
+  });
+}
+
 void a_reader_sees_the_old_bytes_or_the_new(Place& place) {
   const Store one = place.open(), other = place.open();
   const auto content = [](int number) {
@@ -283,6 +304,7 @@ std::vector<Case> blob_cases() {
       {"OnlyWhatHasNotChangedIsReplaced", only_what_has_not_changed_is_replaced},
       {"OfSeveralWhoMakeABlobOneDoes", of_several_who_make_a_blob_one_does},
       {"ACounterLosesNothing", a_counter_loses_nothing},
+      {"WhatWasPutIsNotReplacedUnseen", what_was_put_is_not_replaced_unseen},
       {"AReaderSeesTheOldBytesOrTheNew", a_reader_sees_the_old_bytes_or_the_new},
       {"ListsGoByTheBeginningOfNames", lists_go_by_the_beginning_of_names},
       {"HundredsOfNamesAreListedAndRemoved", hundreds_of_names_are_listed_and_removed},

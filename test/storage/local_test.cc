@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,38 @@ std::vector<std::string> files_in(const fs::path& folder) {
   std::sort(found.begin(), found.end());
   return found;
 }
+
+// A process of its own, which ends by what `run` returns, or is killed when this goes.
+class Child {
+ public:
+  template <class Run>
+  explicit Child(Run&& run) : pid_(fork()) {
+    if (pid_ != 0) return;
+    int result = 99;
+    try {
+      result = run();
+    } catch (const std::exception&) {
+    }
+    _exit(result);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { kill(); }
+
+  int wait() {
+    int status = 0;
+    waitpid(std::exchange(pid_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  void kill() {
+    if (pid_ < 0) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+
+ private:
+  pid_t pid_;
+};
 
 class LocalStore : public testing::Test {
  protected:
@@ -128,6 +161,29 @@ TEST_F(LocalStore, AnInodeThatIsUsedAgainBringsNoEtagBack) {
     if (i % 2 == 0) one.blobs->remove(names);
   }
   EXPECT_THAT(etags, SizeIs(1000));
+}
+
+// So that it holds also where the clock is coarse: the nanoseconds count writings.
+TEST_F(LocalStore, ThePartsOfEtagsThatAreNoTimeDoNotRepeat) {
+  const auto marks = [&](const Store& store) {
+    std::vector<long> found;
+    for (int i = 0; i < 3; ++i) {
+      store.blobs->put("a", {});
+      struct stat status = {};
+      EXPECT_EQ(stat((root_ / "blobs/a").c_str(), &status), 0);
+      found.push_back(status.st_mtim.tv_nsec);
+    }
+    return found;
+  };
+  const auto next = [](long mark) { return (mark + 1) % 1'000'000'000; };
+  const Store one = open();
+  const std::vector<long> first = marks(one), second = marks(one);
+  EXPECT_THAT(first, ElementsAre(first[0], next(first[0]), next(first[1])));
+  EXPECT_EQ(second[0], next(first[2]));
+  EXPECT_NE(marks(open())[0], first[0]);
+  // A process that is forked does not go on counting where this one does.
+  const long expected = next(second[2]);
+  EXPECT_EQ(Child([&] { return marks(one)[0] == expected ? 1 : 0; }).wait(), 0);
 }
 
 TEST_F(LocalStore, FoldersGoWithTheirLastBlob) {
@@ -226,38 +282,6 @@ TEST_F(LocalStore, AMessageOfAnotherKindOfStoreIsALostLease) {
   }
   error_of(ErrorKind::kUsage, [&] { store.queue->push(std::string(1001, 'x')); });
 }
-
-// A process of its own, which ends by what `run` returns, or is killed when this goes.
-class Child {
- public:
-  template <class Run>
-  explicit Child(Run&& run) : pid_(fork()) {
-    if (pid_ != 0) return;
-    int result = 99;
-    try {
-      result = run();
-    } catch (const std::exception&) {
-    }
-    _exit(result);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() { kill(); }
-
-  int wait() {
-    int status = 0;
-    waitpid(std::exchange(pid_, -1), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  void kill() {
-    if (pid_ < 0) return;
-    ::kill(pid_, SIGKILL);
-    wait();
-  }
-
- private:
-  pid_t pid_;
-};
 
 TEST_F(LocalStore, ProcessesShareAQueueAndACounter) {
   constexpr int kMessages = 200, kChildren = 4, kSteps = 50;

@@ -90,6 +90,12 @@ TEST(Store, OpensADirectoryThatIsNotThereYet) {
   EXPECT_TRUE(store.blobs->list("").empty());
 }
 
+TEST(Store, AnAccountNeedsCredentials) {
+  Meter meter;
+  error_of(ErrorKind::kUsage,
+           [&] { open(parse_location("azure://account/container/job"), {}, meter); });
+}
+
 // Passes everything on, but for one thing that it gets wrong.
 struct Broken : BlobStore {
   explicit Broken(BlobStore& sound) : blobs(sound) {}
