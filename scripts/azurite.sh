@@ -62,6 +62,7 @@ done
 installed || install
 
 work=$(mktemp -d)
+: >"$work/log"
 server=
 stop() {
   [ -z "$server" ] || { kill -KILL "$server" && wait "$server"; } 2>/dev/null

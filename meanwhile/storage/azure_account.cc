@@ -147,6 +147,23 @@ void blot(std::string& text, std::string_view secret) {
   }
 }
 
+// A signature or a key without its name: a long run of base64 that ends in '='.
+void blot_digests(std::string& text) {
+  constexpr std::size_t kShortest = 40;  // a signature has 43
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (std::size_t at = 0; (at = text.find_first_of(kLetters, at)) != text.npos;) {
+    std::size_t end = std::min(text.find_first_not_of(kLetters, at), text.size());
+    const bool secret = end - at >= kShortest && end < text.size() && text[end] == '=';
+    if (secret) {
+      end = std::min(text.find_first_not_of('=', end), text.size());
+      text.replace(at, end - at, "***");
+      end = at + 3;
+    }
+    at = end;
+  }
+}
+
 }  // namespace
 
 std::map<std::string, std::string> parse_connection_string(std::string_view text) {
@@ -218,7 +235,8 @@ std::string redacted(std::string_view text, const AzureAccount& account) {
   blot(result, percent_encoded(signature));
   blot_after(result, "sig=", "& \t\r\n\"'<>;,)");
   blot_after(result, "sig%3D", "& \t\r\n\"'<>;,)");
-  blot_after(result, "SharedKey ", "\t\r\n\"'<>;,)");
+  blot_after(result, "SharedKey ", " \t\r\n\"'<>;,)");
+  blot_digests(result);
   return result;
 }
 

@@ -27,7 +27,7 @@ AzureAccount azure_account(const Location& location, const Credentials& credenti
 std::map<std::string, std::string> parse_connection_string(std::string_view text);
 
 // What of a URL or a message must not be shown is "***" afterwards: signatures wherever they stand
-// (sig=…, SharedKey name:…), and this account's key.
+// (sig=…, SharedKey name:…, or bare), and this account's key.
 std::string redacted(std::string_view text, const AzureAccount& account);
 
 }  // namespace meanwhile::storage

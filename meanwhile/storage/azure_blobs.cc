@@ -98,7 +98,12 @@ class AzureBlobs : public BlobStore {
     do {
       const HttpAnswer answer = client_->send(call);
       if (answer.status != 200) throw client_->unexpected(call, answer);
-      const ListPage page = parse_list(answer.body);
+      ListPage page;
+      try {
+        page = parse_list(answer.body);
+      } catch (Error& e) {
+        throw e.in(call.what);
+      }
       const std::optional<std::int64_t> now = from_http_date(answer.header("date"));
       for (const ListedBlob& listed : page.blobs) {
         if (!listed.name.starts_with(prefix_)) continue;

@@ -129,8 +129,12 @@ HttpAnswer AzureClient::send(const AzureCall& call) {
     HttpAnswer answer = http_.send(request);
 
     const bool good = answer.failure == Failure::kNone && answer.status / 100 == 2;
-    const std::int64_t received =
-        good && call.received_contents ? call.received_contents(answer) : 0;
+    std::int64_t received = 0;
+    try {
+      if (good && call.received_contents) received = call.received_contents(answer);
+    } catch (Error& e) {
+      throw e.in(call.what);
+    }
     for (int i = 0; i < std::max(answer.tries, 1); ++i) {
       meter_.count(call.kind, call.sent_contents, i == 0 ? received : 0);
       if (tries++ > 0) meter_.count_retry();

@@ -40,7 +40,7 @@ struct Writer : pugi::xml_writer {
 
 std::string saved(const pugi::xml_document& document) {
   Writer writer;
-  document.save(writer, "", pugi::format_raw);
+  document.save(writer, "", pugi::format_raw | pugi::format_no_declaration);
   return std::move(writer.text);
 }
 

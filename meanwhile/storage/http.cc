@@ -18,7 +18,7 @@ namespace {
 
 using Failure = HttpAnswer::Failure;
 
-constexpr long kBufferBytes = 512 << 10;  // of what is read or written at once
+constexpr long kBufferBytes = 256 << 10;  // of what is read or written at once
 constexpr long kStalledBytesPerS = 1, kStalledS = 20;
 // A connection idle for longer is not used again: servers close idle ones (Azurite after 5 s), and
 // a request that meets the end of one may have been seen or not.
@@ -92,28 +92,23 @@ std::size_t number(std::string_view text) {
   return value;
 }
 
-// Contents are copied once, into place: the body gets its size from the headers before its first
-// byte, and room for all of a blob of which this is the first piece.
-bool take_contents(Exchange& exchange, std::string_view bytes) {
+// Contents are copied once, into place: the body gets room from the headers before its first byte,
+// for all of a blob of which this is the first piece. Not by resize, which would write zeros
+// before.
+bool take_contents(Exchange& exchange, std::string_view text) {
   HttpAnswer& answer = exchange.answer;
-  std::byte* to = nullptr;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   if (exchange.good() && !exchange.request.into.empty()) {
     if (bytes.size() > exchange.request.into.size() - answer.received) return false;
-    to = exchange.request.into.data() + answer.received;
+    std::memcpy(exchange.request.into.data() + answer.received, bytes.data(), bytes.size());
   } else {
-    if (answer.received == 0) {
-      const std::string range = answer.header("content-range");
-      if (const std::size_t slash = range.find('/'); slash != range.npos) {
-        answer.body.reserve(number(std::string_view(range).substr(slash + 1)));
-      }
-      answer.body.resize(number(answer.header("content-length")));
+    if (answer.body.empty()) {
+      const std::string range = answer.header("content-range");  // "bytes 0-9/1000"
+      const std::size_t whole = number(std::string_view(range).substr(range.find('/') + 1));
+      answer.body.reserve(std::max(number(answer.header("content-length")), whole));
     }
-    if (answer.body.size() < answer.received + bytes.size()) {
-      answer.body.resize(answer.received + bytes.size());
-    }
-    to = answer.body.data() + answer.received;
+    answer.body.insert(answer.body.end(), bytes.begin(), bytes.end());
   }
-  std::memcpy(to, bytes.data(), bytes.size());
   answer.received += bytes.size();
   return true;
 }
@@ -154,6 +149,7 @@ Failure failure_of(CURLcode code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
       return Failure::kNoSuchHost;
     case CURLE_COULDNT_CONNECT:
+    case CURLE_PROXY:
       return Failure::kNotConnected;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
