@@ -122,6 +122,7 @@ HttpAnswer AzureClient::send(const AzureCall& call) {
   const double limit_s = options_.deadline_s + moved / kSlowestBytesPerS;
   const double try_s = options_.try_s + std::max(moved, static_cast<double>(call.expected_bytes)) /
                                             kSlowestBytesPerS;
+  std::string told;  // by the last answer there was: more than that time was up says
   for (int tries = 0;;) {
     HttpRequest request = signed_request(call);
     request.timeout_s = std::min(try_s, limit_s - seconds_since(begin));
@@ -146,7 +147,9 @@ HttpAnswer AzureClient::send(const AzureCall& call) {
     if (answer.failure == Failure::kCertificate) {
       throw untrusted(call.what, request.url, answer, account_);
     }
-    if (answer.failure == Failure::kOther) throw gave_up(call, answer, tries, seconds_since(begin));
+    if (answer.failure == Failure::kOther) {
+      throw gave_up(call, answer, told, tries, seconds_since(begin));
+    }
     if (!may_pass(answer)) {
       if (answer.status == 401 || answer.status == 403) {
         throw refusal(call.what, call.needs, answer, account_, std::time(nullptr));
@@ -161,16 +164,19 @@ HttpAnswer AzureClient::send(const AzureCall& call) {
       if (nobody && answer.failure == Failure::kNoSuchHost) {
         throw no_such_host(call.what, request.url, answer, account_);
       }
-      throw gave_up(call, answer, tries, seconds_since(begin));
+      throw gave_up(call, answer, told, tries, seconds_since(begin));
     }
+    if (answer.failure == Failure::kNone) told = described(answer, account_);
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
 }
 
-Error AzureClient::gave_up(const AzureCall& call, const HttpAnswer& last, int tries,
-                           double elapsed_s) const {
-  return Error(ErrorKind::kSystem, "{}: gave up after {} {} in {:.1f} s; the last: {}", call.what,
-               tries, tries == 1 ? "try" : "tries", elapsed_s, described(last, account_));
+Error AzureClient::gave_up(const AzureCall& call, const HttpAnswer& last, const std::string& told,
+                           int tries, double elapsed_s) const {
+  const bool silent = last.failure != Failure::kNone && !told.empty();
+  return Error(ErrorKind::kSystem, "{}: gave up after {} {} in {:.1f} s; the last: {}{}{}",
+               call.what, tries, tries == 1 ? "try" : "tries", elapsed_s, described(last, account_),
+               silent ? "; before: " : "", silent ? told : "");
 }
 
 Error AzureClient::unexpected(const AzureCall& call, const HttpAnswer& answer) const {

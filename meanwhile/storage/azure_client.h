@@ -73,8 +73,8 @@ class AzureClient {
   HttpRequest signed_request(const AzureCall& call, bool part_of_batch = false) const;
 
  private:
-  base::Error gave_up(const AzureCall& call, const HttpAnswer& last, int tries,
-                      double elapsed_s) const;
+  base::Error gave_up(const AzureCall& call, const HttpAnswer& last, const std::string& told,
+                      int tries, double elapsed_s) const;
 
   const AzureAccount account_;
   Meter& meter_;
