@@ -34,7 +34,12 @@ struct Command {
   std::function<int(const Context&)> run;  // after parsing; returns the exit code
 };
 
-std::vector<Command> add_train(CLI::App& program);  // one for each learner
+std::vector<Command> add_train(CLI::App& program);   // one for each learner
+std::vector<Command> add_submit(CLI::App& program);  // one for each learner
+Command add_worker(CLI::App& program);
+Command add_status(CLI::App& program);
+Command add_fetch(CLI::App& program);
+Command add_cancel(CLI::App& program);
 Command add_predict(CLI::App& program);
 Command add_transform(CLI::App& program);
 Command add_evaluate(CLI::App& program);

@@ -32,8 +32,9 @@ int run(const Context& context) {
       "  meanwhile COMMAND --help\n");
 
   std::vector<Command> commands = add_train(program);
-  for (const auto add :
-       {add_predict, add_transform, add_evaluate, add_inspect, add_convert, add_completion}) {
+  for (Command& command : add_submit(program)) commands.push_back(std::move(command));
+  for (const auto add : {add_worker, add_status, add_fetch, add_cancel, add_predict, add_transform,
+                         add_evaluate, add_inspect, add_convert, add_completion}) {
     commands.push_back(add(program));
   }
   try {

@@ -10,7 +10,6 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/base/simd.h"
 #include "meanwhile/cli/cluster.h"
 #include "meanwhile/cli/commands.h"
 #include "meanwhile/cli/flags.h"
@@ -18,7 +17,9 @@
 #include "meanwhile/cli/progress.h"
 #include "meanwhile/cli/run_record.h"
 #include "meanwhile/cli/show.h"
+#include "meanwhile/cli/store_flags.h"
 #include "meanwhile/cli/train_node.h"
+#include "meanwhile/cli/train_storage.h"
 #include "meanwhile/transport/threads.h"
 
 namespace meanwhile::cli {
@@ -50,28 +51,16 @@ std::string last_measures(const Json& record) {
 
 class Train {
  public:
-  Train(CLI::App& app, const LearnerEntry& entry) : asked_{entry} {
-    asked_.input.add_to(app);
-    asked_.learner = entry.add_flags(app);
+  Train(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry), asked_(flags_.asked()) {
     const auto job = [](CLI::Option* option) { return option->group("Job"); };
-    seed_option_ = job(add_whole(app, "--seed", asked_.seed, "of all random numbers", 0));
-    job(add_choice(app, "--runtime", asked_.runtime, {"auto", "threads", "mpi"},
-                   "where workers live; auto: mpi when started by mpirun"));
+    job(add_choice(app, "--runtime", asked_.runtime, {"auto", "threads", "mpi", "storage"},
+                   "where workers live; auto: mpi when started by mpirun, storage with --store"));
     job(add_whole(app, "--workers", workers_,
                   "threads (of each rank, with mpi); 0: all the machine offers", 0));
-    shards_option_ = job(add_whole(app, "--shards", asked_.shards,
-                                   "parts of the data, which fix the order of every sum: the model "
-                                   "depends on it, never on the workers; 0: by the data's size",
-                                   0));
     job(add_choice(app, "--exchange", asked_.exchange, {"auto", "allreduce", "tree"},
                    "who adds what of several workers' updates; auto: allreduce between ranks, and "
                    "within one process in shared memory. With threads, allreduce and tree give "
                    "every worker a model of its own, as on a cluster: to compare them"));
-    if (entry.held_out) {
-      eval_option_ = job(app.add_option("--eval", asked_.eval,
-                                        "held-out data, to stop when its loss no longer falls"))
-                         ->type_name("FILE");
-    }
     job(add_real(app, "--time-limit", asked_.time_limit, "seconds of training; 0: none", 0));
     job(add_real(app, "--timeout", timeout_,
                  "seconds to wait for a worker that gives no sign before the run is given up",
@@ -80,13 +69,13 @@ class Train {
                  "between checkpoints; 0: after every round", 0));
     job(add_bytes(app, "--memory-limit", asked_.memory_limit,
                   "of mapped data kept in memory, such as 500M; default: three quarters of it"));
-    job(add_choice(app, "--simd", simd_, base::simd_targets(),
-                   "no better instruction set than this; results are the same"));
     job(app.add_option("--out", asked_.out, "run directory to write; default: runs/LEARNER-N"))
         ->type_name("DIR");
-    job(app.add_option("--resume", asked_.resume, "run directory to go on with"))->type_name("DIR");
     job(app.add_flag("--json", json_, "print the result as one JSON object"));
     job(app.add_flag("--quiet", quiet_, "print nothing but errors"));
+    store_.add_to(app, false);
+    add_job_flags(app, storage_);
+    store_.add_prices(app);
     app.footer(std::string("\n") + entry.examples);
   }
 
@@ -94,45 +83,49 @@ class Train {
 
  private:
   void check(Console& console, const Launched& launch);
-  void keep_what_was(Console& console);
   int run_mpi(const Context& context);
   int run_threads(const Context& context);
   int finish(const Context& context, const Node& node) const;
   int report(const Context& context, const Node& node) const;
 
-  Asked asked_;
-  const CLI::Option *seed_option_, *shards_option_, *eval_option_ = nullptr;
+  AskedFlags flags_;
+  Asked& asked_;
+  StoreFlags store_;
+  StorageAsked storage_;
   int workers_ = 0;
   double timeout_ = transport::kDeadlineSeconds;
-  std::string simd_;
   bool json_ = false, quiet_ = false;
 };
 
-// All that can be known to be wrong before the data is read.
 void Train::check(Console& console, const Launched& launch) {
-  if (asked_.runtime == "auto") asked_.runtime = launch.by_mpi ? "mpi" : "threads";
-  if (asked_.runtime == "threads" && launch.size > 1) {
-    throw Error(ErrorKind::kUsage,
-                "--runtime threads: {} ranks were started, and each would do all", launch.size);
+  std::string& runtime = asked_.runtime;
+  if (runtime == "auto") {
+    runtime = launch.by_mpi ? "mpi" : store_.given() ? "storage" : "threads";
   }
-  if (!simd_.empty()) base::limit_simd(simd_);
-  asked_.input.check();
-  if (!asked_.resume.empty()) {
-    asked_.resumed.emplace(asked_.resume);
-    const std::string learner =
-        asked_.resumed->record.value("learner", std::string(asked_.entry.name));
-    if (learner != asked_.entry.name) {
-      throw Error(ErrorKind::kUsage, "--resume: {} is a run of {}, not of {}", asked_.resume,
-                  learner, asked_.entry.name);
+  if (runtime != "mpi" && launch.size > 1) {
+    throw Error(ErrorKind::kUsage, "--runtime {}: {} ranks were started, and each would do all",
+                runtime, launch.size);
+  }
+  if (store_.given() && runtime != "storage") {
+    throw Error(ErrorKind::kUsage, "--store: is for --runtime storage");
+  }
+  if (!store_.given() && runtime == "storage") {
+    throw Error(ErrorKind::kUsage, "--runtime storage: needs --store, such as --store ./job");
+  }
+  if (runtime == "storage") {
+    if (asked_.time_limit > 0) {
+      throw Error(ErrorKind::kUsage,
+                  "--time-limit: not with --runtime storage, where no worker speaks for all; stop "
+                  "the workers, or give a smaller --max-iter");
     }
-    keep_what_was(console);
+    if (asked_.exchange != "auto") {
+      throw Error(ErrorKind::kUsage,
+                  "--exchange: with --runtime storage, updates are added by "
+                  "groups and a root, always");
+    }
+    store_.check();
   }
-  std::error_code error;
-  if (!asked_.eval.empty() && !fs::exists(asked_.eval, error)) {
-    throw Error(ErrorKind::kInput, "--eval: {}: no such file", asked_.eval);
-  }
-  asked_.learner->settle(asked_.resumed ? &asked_.resumed->parameters : nullptr,
-                         asked_.resumed && asked_.resumed->state);
+  flags_.check(console);
   if (!asked_.out.empty()) {
     check_out(asked_.out);
   } else {
@@ -142,28 +135,17 @@ void Train::check(Console& console, const Launched& launch) {
   if (workers_ == 0) workers_ = std::max(1, base::hardware_threads() / launch.local_size);
 }
 
-// Unless told otherwise, what the answer depends on stays as it was in the run to resume.
-void Train::keep_what_was(Console& console) {
-  const auto keep = [&](const CLI::Option* option, const char* name, auto& value) {
-    const auto before = asked_.resumed->record.value(name, value);
-    if (option == nullptr || option->count() == 0) {
-      value = before;
-    } else if (value != before) {
-      console.say(
-          fmt::format("note: {} was {} in {}; the model will not be what that run alone "
-                      "would have given\n",
-                      name, before, asked_.resume));
-    }
-  };
-  keep(seed_option_, "seed", asked_.seed);
-  keep(shards_option_, "shards", asked_.shards);
-  keep(eval_option_, "eval", asked_.eval);
-}
-
 int Train::run(const Context& context) {
   if (quiet_) context.console.be_quiet();
   check(context.console, launched());
   if (asked_.runtime == "mpi") return run_mpi(context);
+  if (asked_.runtime == "storage") {
+    Node node;
+    node.workers = workers_;
+    storage_.timeout = timeout_;
+    run_on_store(asked_, store_, storage_, context, node);
+    return finish(context, node);
+  }
   if (asked_.exchange != "auto") return run_threads(context);
   Node node;
   node.workers = workers_;

@@ -24,25 +24,6 @@ using base::ErrorKind;
 using base::now_s;
 using learn::Json;
 
-Resumed::Resumed(const fs::path& path) : directory(job::RunDirectory::open(path)) {
-  record = directory.run();
-  try {
-    state.emplace(directory.newest_state());
-    parameters = Json::parse(state->metadata().at("parameters"), nullptr, false);
-    rounds = job::rounds_of(*state);
-  } catch (const Error&) {
-    if (fs::exists(path / "model.safetensors") || fs::exists(path / "checkpoints")) throw;
-    // Killed before its first checkpoint: the run begins again, as it was asked for.
-    parameters = record.value("parameters", Json());
-  }
-  if (!parameters.is_object()) {
-    throw Error(ErrorKind::kInput, "{}: does not say the parameters it was run with",
-                path.string());
-  }
-}
-
-namespace {
-
 void load(const Asked& asked, Progress& progress, Node& node) {
   progress.step("reading");
   const double begin_s = now_s();
@@ -106,6 +87,8 @@ bool nothing_left(const Asked& asked, const learn::Learner& learner, const Node&
          asked.resumed->record.value("rounds_left", std::int64_t{0}) > 0;
 }
 
+namespace {
+
 job::RunDirectory open_directory(const Asked& asked) {
   std::error_code error;
   if (asked.resumed && fs::equivalent(asked.out, asked.resume, error)) {
@@ -152,6 +135,28 @@ job::TrainResult train(const Asked& asked, Node& node, learn::Learner& learner,
 
 }  // namespace
 
+void open_run(const Asked& asked, const Context& context, Node& node) {
+  node.directory.emplace(open_directory(asked));
+  Json fields = node.record;
+  fields.update(Json{{"versions", versions()},
+                     {"command", context.command_line},
+                     {"machine", machine()},
+                     {"started", iso_time()},
+                     {"ended", nullptr}});
+  if (asked.resumed) {
+    fields["resumed"] = {{"from", asked.resume}, {"rounds", asked.resumed->rounds}};
+  }
+  node.directory->write_run(fields);
+}
+
+void close_run(Node& node) {
+  node.record["peak_rss_bytes"] = peak_rss_bytes();
+  node.record["out"] = node.directory->path().string();
+  node.directory->write_run({{"ended", iso_time()},
+                             {"seconds", node.record["seconds"]},
+                             {"peak_rss_bytes", node.record["peak_rss_bytes"]}});
+}
+
 void run_node(const Asked& asked, const Context& context, Node& node) {
   Console silent;
   silent.be_quiet();
@@ -160,18 +165,7 @@ void run_node(const Asked& asked, const Context& context, Node& node) {
   const std::unique_ptr<learn::Learner> learner = make_learner(asked, context.console, node);
   if (nothing_left(asked, *learner, node)) return;
   const auto open = [&] {
-    if (!node.first()) return;
-    node.directory.emplace(open_directory(asked));
-    Json fields = node.record;
-    fields.update(Json{{"versions", versions()},
-                       {"command", context.command_line},
-                       {"machine", machine()},
-                       {"started", iso_time()},
-                       {"ended", nullptr}});
-    if (asked.resumed) {
-      fields["resumed"] = {{"from", asked.resume}, {"rounds", asked.resumed->rounds}};
-    }
-    node.directory->write_run(fields);
+    if (node.first()) open_run(asked, context, node);
   };
   if (node.transport == nullptr) {
     open();
@@ -179,12 +173,7 @@ void run_node(const Asked& asked, const Context& context, Node& node) {
     job::agree(*node.transport, open);
   }
   node.result.emplace(train(asked, node, *learner, progress));
-  if (!node.directory) return;
-  node.record["peak_rss_bytes"] = peak_rss_bytes();
-  node.record["out"] = node.directory->path().string();
-  node.directory->write_run({{"ended", iso_time()},
-                             {"seconds", node.record["seconds"]},
-                             {"peak_rss_bytes", node.record["peak_rss_bytes"]}});
+  if (node.directory) close_run(node);
 }
 
 }  // namespace meanwhile::cli

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "meanwhile/cli/asked.h"
 #include "meanwhile/cli/commands.h"
-#include "meanwhile/cli/input_flags.h"
-#include "meanwhile/cli/learners.h"
+#include "meanwhile/cli/progress.h"
 #include "meanwhile/data/part.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/job/run_directory.h"
@@ -17,32 +17,6 @@
 #include "meanwhile/transport/transport.h"
 
 namespace meanwhile::cli {
-
-// The run that --resume names.
-struct Resumed {
-  // THROWS Error(kInput) when there is none, or when it does not say what it was run with.
-  explicit Resumed(const std::filesystem::path& path);
-
-  job::RunDirectory directory;
-  learn::Json record;
-  std::optional<data::SafetensorsFile> state;  // none: killed before its first checkpoint
-  learn::Json parameters;
-  std::int64_t rounds = 0;
-};
-
-// What was asked for on the command line, checked and settled: the same for all nodes of a job.
-struct Asked {
-  const LearnerEntry& entry;
-  std::unique_ptr<LearnerFlags> learner = nullptr;
-  InputFlags input = {};
-  std::uint64_t seed = 0;
-  int shards = 0;
-  double time_limit = 0, checkpoint_seconds = 10;
-  std::int64_t memory_limit = 0;
-  std::string runtime = "auto", exchange = "auto", eval = {};
-  std::string out = {}, resume = {};
-  std::optional<Resumed> resumed = std::nullopt;
-};
 
 // One of the nodes of a job: the only one, an MPI rank, or a thread that plays one.
 struct Node {
@@ -59,6 +33,18 @@ struct Node {
   bool first() const { return transport == nullptr || transport->rank() == 0; }
   int nodes() const { return transport == nullptr ? 1 : transport->size(); }
 };
+
+// The parts of run_node that are the same wherever the rounds run. Collective.
+// Reads the data to node.part and node.eval, and begins node.record.
+void load(const Asked& asked, Progress& progress, Node& node);
+std::unique_ptr<learn::Learner> make_learner(const Asked& asked, Console& console,
+                                             const Node& node);
+// The run to resume was finished, and nothing that was asked for changes that.
+bool nothing_left(const Asked& asked, const learn::Learner& learner, const Node& node);
+// Makes or opens the run directory, and writes down what is to run.
+void open_run(const Asked& asked, const Context& context, Node& node);
+// Writes down how it ended.
+void close_run(Node& node);
 
 // Reads, trains, and keeps the run directory if this is the first node; that one also shows how far
 // it is. Collective. THROWS what job::load and job::train throw; a run directory that was made for

@@ -213,6 +213,18 @@ void RunDirectory::write_model(std::int64_t rounds, const learn::State& state) {
   fs::remove_all(path_ / "checkpoints", error);
 }
 
+void RunDirectory::write_model(std::span<const std::byte> file) {
+  base::FileWriter writer(path_ / "model.safetensors");
+  writer.write(file);
+  writer.commit();
+  std::error_code error;
+  fs::remove_all(path_ / "checkpoints", error);
+}
+
+void RunDirectory::write_metrics(std::string_view lines) {
+  base::write_file(path_ / "metrics.jsonl", lines);
+}
+
 void RunDirectory::write_trace(const base::Trace& trace) {
   base::write_file(path_ / "trace.json", trace.json());
 }

@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "meanwhile/base/trace.h"
 #include "meanwhile/learn/learner.h"
@@ -44,6 +46,9 @@ class RunDirectory {
   void write_checkpoint(std::int64_t rounds, const learn::State& state);
   // The final model; checkpoints are removed afterwards.
   void write_model(std::int64_t rounds, const learn::State& state);
+  // What another process made of them, whole.
+  void write_model(std::span<const std::byte> file);
+  void write_metrics(std::string_view lines);
   void write_trace(const base::Trace& trace);
 
   // Undoes create(): removes the directory and those above that were made for it, and puts back the

@@ -16,12 +16,12 @@ struct Submission {
   const data::Part& part;            // all rows are here
   const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards
   learn::Learner& learner;           // not attached; in the state to begin from
-  Json parameters;
+  Json parameters = {};
   std::uint64_t seed = 0;
   std::int64_t rounds_done = 0;  // behind that state
   double lease_s = 30;
   Barrier barrier = Barrier::kList;
-  Json about;
+  Json about = {};
   int threads = 1;
 };
 

@@ -94,7 +94,9 @@ class Worker {
   PollBudget budget_;
   Bell bell_;
   const double since_s_ = now_s();
-  std::atomic<std::int64_t> said_step_ = 0, said_rounds_ = 0;  // for about()
+  // For about(), on the keeper's thread.
+  std::atomic<std::int64_t> said_step_ = 0, said_rounds_ = 0, said_left_ = 0;
+  std::atomic<double> said_round_s_ = 0;
 
   std::set<Task> held_;
   std::set<int> made_;           // shards whose updates of this step this worker has put
@@ -127,6 +129,8 @@ Json Worker::about() const {
   Json json = options_.about;
   json["step"] = said_step_.load();
   json["rounds"] = said_rounds_.load();
+  json["rounds_left"] = said_left_.load();
+  json["round_s"] = said_round_s_.load();
   json["seconds"] = now_s() - since_s_;
   json["polls"] = budget_.polls();
   json["usage"] = to_json(meter_.usage());
@@ -202,6 +206,7 @@ void Worker::begin_step() {
   pace_.reset();
   said_step_ = bench_.step();
   said_rounds_ = bench_.rounds();
+  said_left_ = bench_.rounds_left();
   if (!done_) reducer_.begin(bench_.step(), bench_.update_size());
   if (keeper_.somebody_starves()) leave_some_to_others();
 }
@@ -284,6 +289,7 @@ void Worker::absorb(std::span<const double> total) {
   archive_.set_elapsed(elapsed_at_step_s_ + seconds);
   if (outcome.phase != learn::Phase::kSeed) {
     last_ = outcome;
+    said_round_s_ = seconds;
     Json line;
     if (outcome.phase == learn::Phase::kTrain) {
       line["round"] = bench_.rounds();

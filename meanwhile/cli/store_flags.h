@@ -1,0 +1,62 @@
+// The store of a job on the command line, and how it is opened.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "meanwhile/cli/learners.h"
+#include "meanwhile/service/record.h"
+#include "meanwhile/service/result.h"
+#include "meanwhile/service/workbench.h"
+#include "meanwhile/storage/store.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meanwhile::cli {
+
+// A store with its meter; each worker has one of its own.
+struct OpenStore {
+  OpenStore(const storage::Location& location, const storage::Credentials& credentials)
+      : store(storage::open(location, credentials, meter)) {}
+  storage::Meter meter;
+  storage::Store store;
+};
+
+class StoreFlags {
+ public:
+  // --store, and where something is paid for, what it costs. This object must outlive the parsing.
+  void add_to(CLI::App& app, bool required);
+  void add_prices(CLI::App& app);
+
+  bool given() const { return !url_.empty(); }
+  const std::string& url() const { return url_; }
+  // THROWS Error(kUsage).
+  void check() const;
+  std::unique_ptr<OpenStore> open() const;
+  // Makes the container, where the store has such a thing; no error when it is there.
+  void create_container() const;
+  // The job at the store. THROWS Error(kInput) that says how one gets there.
+  service::JobRecord job(OpenStore& opened) const;
+  const service::Prices& prices() const { return prices_; }
+
+ private:
+  storage::Location location() const;
+
+  std::string url_;
+  service::Prices prices_;
+};
+
+// A learner of the job, in any of its states. THROWS Error(kInput) for one that is not known.
+service::MakeLearner learner_of(const service::JobRecord& job);
+
+// HOST-PID-RANDOM, unlike any other.
+std::string worker_id();
+// Host, process and program, for a worker's record.
+learn::Json worker_about();
+
+// "12,345 requests, 4.1 GB sent, ...: 0.03 of time + 0.01 of requests": a line or two.
+std::string bill_text(const learn::Json& bill);
+
+}  // namespace meanwhile::cli
