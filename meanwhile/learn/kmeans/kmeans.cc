@@ -133,6 +133,8 @@ void KMeans::start_trial() {
     seeding_ =
         make_seeding(parameters_.init, {job_, metric_, parameters_.n_clusters, model_.cols,
                                         static_cast<std::uint32_t>(progress_.trial), spread_});
+    if (interrupted_) seeding_->go_on(*interrupted_);
+    interrupted_.reset();
     return;
   }
   phase_ = progress_.ended.empty() ? Phase::kTrain : Phase::kScore;

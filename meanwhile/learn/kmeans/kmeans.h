@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ class KMeans final : public Learner {
   };
 
   UpdateView view() const;
+  void read_seeding(const data::SafetensorsFile& file, const Json& numbers);
   void start_trial();
   void prepare_round();
   void allow_caches();
@@ -85,6 +87,7 @@ class KMeans final : public Learner {
   Progress progress_;
   Best best_;
   bool given_centers_ = false;
+  std::optional<Carried> interrupted_;  // a seeding, until attach() goes on with it
 
   // While attached.
   Attachment job_;

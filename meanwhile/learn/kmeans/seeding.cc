@@ -1,12 +1,16 @@
 #include "meanwhile/learn/kmeans/seeding.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/kmeans/lloyd.h"
 
 namespace meanwhile::learn::kmeans {
+
+using base::Error;
+using base::ErrorKind;
 
 namespace {
 
@@ -22,11 +26,43 @@ std::unique_ptr<Seeding> make_seeding(const std::string& init, const SeedJob& jo
   return seed_greedy(job);
 }
 
+template <class T>
+T carried_number(const Json& numbers, const char* name, T least, T most) {
+  if (numbers.is_object() && numbers.contains(name) && numbers[name].is_number()) {
+    const T value = numbers[name].get<T>();
+    if (value >= least && value <= most) return value;
+  }
+  throw Error(ErrorKind::kInput, "not a k-means model: its seeding has no right '{}'", name);
+}
+template int carried_number<int>(const Json&, const char*, int, int);
+template std::int64_t carried_number<std::int64_t>(const Json&, const char*, std::int64_t,
+                                                   std::int64_t);
+template std::uint64_t carried_number<std::uint64_t>(const Json&, const char*, std::uint64_t,
+                                                     std::uint64_t);
+template double carried_number<double>(const Json&, const char*, double, double);
+
+std::vector<double> carried_list(const Json& numbers, const char* name, std::size_t size) {
+  std::vector<double> values;
+  if (numbers.is_object() && numbers.contains(name) && numbers[name].is_array()) {
+    for (const Json& value : numbers[name]) {
+      if (value.is_number()) values.push_back(value.get<double>());
+    }
+    const auto good = [](double value) { return std::isfinite(value) && value >= 0; };
+    if (values.size() == size && std::all_of(values.begin(), values.end(), good)) return values;
+  }
+  throw Error(ErrorKind::kInput, "not a k-means model: its seeding has no {} right '{}'", size,
+              name);
+}
+
 SeedDistances::SeedDistances(const SeedJob& job) : job_(job), shards_(job.job.shards.size()) {}
 
 void SeedDistances::add(std::span<const double> seeds, std::int64_t n) {
-  // Once every shard has looked at a batch it is not needed again, unless shards forget.
-  if (!job_.job.release) batches_.clear();
+  // Once every shard here has looked at a batch it is not needed again, unless shards forget.
+  std::int64_t seen = job_.job.release ? 0 : total_;
+  for (std::size_t s = 0; s < shards_.size(); ++s) {
+    if (!job_.job.shards[s].blocks.empty()) seen = std::min(seen, shards_[s].seen);
+  }
+  std::erase_if(batches_, [&](const Batch& batch) { return batch.first + batch.seeds.K <= seen; });
   batches_.push_back(
       {total_, prepare(job_.job.data->x, job_.metric, seeds, n, job_.spread, fastest_screen())});
   total_ += n;

@@ -28,6 +28,12 @@ struct SeedJob {
   Spread spread;
 };
 
+// What a seeding that was interrupted had carried.
+struct Carried {
+  std::vector<double> chosen, shown;
+  Json numbers;
+};
+
 // Thread safety: as Learner.
 class Seeding {
  public:
@@ -38,6 +44,15 @@ class Seeding {
   virtual bool absorb(std::span<const double> total) = 0;
   // K x D. REQUIRES: absorb() returned true.
   virtual std::vector<double> take_centers() = 0;
+
+  // All that it carries from round to round: rows chosen so far, rows under consideration (both of
+  // D columns), and numbers.
+  virtual std::span<const double> chosen() const = 0;
+  virtual std::span<const double> shown() const { return {}; }
+  virtual Json numbers() const = 0;
+  // Goes on from there. REQUIRES: nothing was absorbed. THROWS Error(kInput) for what no seeding of
+  // this kind can have carried.
+  virtual void go_on(const Carried& carried) = 0;
 };
 
 std::unique_ptr<Seeding> seed_random(const SeedJob& job);
@@ -72,10 +87,15 @@ class SeedDistances {
     std::int64_t first;
     Prepared seeds;
   };
-  std::vector<Batch> batches_;  // only the last, unless memory is short
+  std::vector<Batch> batches_;  // those that a shard here has not seen yet, or all
   std::vector<Shard> shards_;
   std::int64_t total_ = 0;
 };
+
+// numbers[name] as a T, or as a list of at most `most` of them. THROW Error(kInput).
+template <class T>
+T carried_number(const Json& numbers, const char* name, T least, T most);
+std::vector<double> carried_list(const Json& numbers, const char* name, std::size_t size);
 
 // Weight of row i of the data.
 inline double weight_of(const data::Dataset& data, std::int64_t i) {

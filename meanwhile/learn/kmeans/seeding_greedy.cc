@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/base/random.h"
 #include "meanwhile/learn/kmeans/lloyd.h"
 #include "meanwhile/learn/kmeans/seeding.h"
@@ -57,10 +58,7 @@ class GreedySeeding final : public Seeding {
       masses_.assign(total.begin(), total.end());
       draw(1);  // the first centre, by weight alone
     } else if (step_ == Step::kShow) {
-      shown_.assign(total.begin(), total.end());
-      tried_ = prepare(job_.job.data->x, job_.metric, shown_,
-                       static_cast<std::int64_t>(drawn_.size()), job_.spread, fastest_screen());
-      step_ = Step::kTry;
+      try_shown(total);
     } else {
       choose(total);
       if (distances_.size() == job_.K) return true;
@@ -70,6 +68,50 @@ class GreedySeeding final : public Seeding {
   }
 
   std::vector<double> take_centers() override { return std::move(centers_); }
+
+  std::span<const double> chosen() const override { return centers_; }
+  std::span<const double> shown() const override {
+    return step_ == Step::kTry ? std::span<const double>(shown_) : std::span<const double>();
+  }
+  Json numbers() const override {
+    Json shards = Json::array(), rests = Json::array();
+    for (const Drawn& drawn : drawn_) {
+      shards.push_back(drawn.shard);
+      rests.push_back(drawn.rest);
+    }
+    return {{"step", static_cast<int>(step_)},
+            {"masses", masses_},
+            {"drawn", drawn_.size()},
+            {"drawn_shards", shards},
+            {"drawn_rests", rests}};
+  }
+  void go_on(const Carried& carried) override {
+    const auto D = static_cast<std::size_t>(job_.D);
+    step_ = static_cast<Step>(carried_number(carried.numbers, "step", 0, 2));
+    if (step_ == Step::kMass) return;
+    const std::size_t shards = job_.job.shards.size();
+    masses_ = carried_list(carried.numbers, "masses", shards);
+    const auto drawn = carried_number<std::int64_t>(carried.numbers, "drawn", 1, trials_);
+    const auto of = carried_list(carried.numbers, "drawn_shards", static_cast<std::size_t>(drawn));
+    const auto rest = carried_list(carried.numbers, "drawn_rests", of.size());
+    const bool trying = step_ == Step::kTry;
+    if (carried.chosen.size() % D != 0 ||
+        carried.chosen.size() >= static_cast<std::size_t>(job_.K) * D ||
+        carried.shown.size() != (trying ? of.size() * D : 0)) {
+      throw base::Error(base::ErrorKind::kInput, "not a k-means model: its seeds are cut");
+    }
+    for (std::size_t t = 0; t < of.size(); ++t) {
+      if (!(of[t] < static_cast<double>(shards))) {
+        throw base::Error(base::ErrorKind::kInput, "not a k-means model: no shard {}", of[t]);
+      }
+      drawn_.push_back({static_cast<int>(of[t]), rest[t]});
+    }
+    centers_ = carried.chosen;
+    if (!centers_.empty()) {
+      distances_.add(centers_, static_cast<std::int64_t>(centers_.size() / D));
+    }
+    if (trying) try_shown(carried.shown);
+  }
 
  private:
   enum class Step { kMass, kShow, kTry };
@@ -97,6 +139,13 @@ class GreedySeeding final : public Seeding {
       }
       if (job_.job.release) release_rows(job_.job.data->x, block);
     }
+  }
+
+  void try_shown(std::span<const double> rows) {
+    shown_.assign(rows.begin(), rows.end());
+    tried_ = prepare(job_.job.data->x, job_.metric, shown_,
+                     static_cast<std::int64_t>(drawn_.size()), job_.spread, fastest_screen());
+    step_ = Step::kTry;
   }
 
   void draw(std::int64_t rows) {

@@ -3,8 +3,10 @@
 // candidates. Then one round weighs the candidates, and absorb() reduces them to K.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/base/random.h"
 #include "meanwhile/learn/kmeans/lloyd.h"
 #include "meanwhile/learn/kmeans/seeding.h"
@@ -13,7 +15,7 @@ namespace meanwhile::learn::kmeans {
 
 namespace {
 
-constexpr int kDraws = 4;
+constexpr int kDraws = 4, kMostDraws = 100;
 
 class ParallelSeeding final : public Seeding {
  public:
@@ -106,6 +108,42 @@ class ParallelSeeding final : public Seeding {
 
   std::vector<double> take_centers() override { return std::move(centers_); }
 
+  std::span<const double> chosen() const override { return points_; }
+  Json numbers() const override {
+    return {{"step", static_cast<int>(step_)},
+            {"draw", draw_},
+            {"mass", mass_},
+            {"first_shard", first_.shard},
+            {"first_rest", first_.rest},
+            {"drawn", drawn_},
+            {"before", before_}};
+  }
+  void go_on(const Carried& carried) override {
+    constexpr double kMost = std::numeric_limits<double>::max();
+    const auto D = static_cast<std::size_t>(job_.D);
+    const std::size_t shards = job_.job.shards.size();
+    const Json& numbers = carried.numbers;
+    step_ = static_cast<Step>(carried_number(numbers, "step", 0, 3));
+    draw_ = carried_number(numbers, "draw", 0, kMostDraws + 1);
+    mass_ = carried_number(numbers, "mass", 0.0, kMost);
+    first_ = {carried_number(numbers, "first_shard", 0, static_cast<int>(shards) - 1),
+              carried_number(numbers, "first_rest", 0.0, kMost)};
+    drawn_ = carried_number<std::int64_t>(numbers, "drawn", 0, job_.job.rows());
+    const std::size_t n = carried.chosen.size() / D;
+    if (carried.chosen.size() != n * D || n > static_cast<std::size_t>(job_.job.rows()) ||
+        (n == 0 && (step_ == Step::kCount || step_ == Step::kWeigh))) {
+      throw base::Error(base::ErrorKind::kInput, "not a k-means model: its seeds are cut");
+    }
+    points_ = carried.chosen;
+    if (n > 0) distances_.add(points_, static_cast<std::int64_t>(n));
+    if (step_ != Step::kShow || n == 0) return;
+    std::int64_t last = 0;
+    for (const double before : carried_list(numbers, "before", shards)) {
+      before_.push_back(std::min(drawn_, std::max(last, static_cast<std::int64_t>(before))));
+      last = before_.back();
+    }
+  }
+
  private:
   enum class Step { kMass, kCount, kShow, kWeigh };
 
@@ -114,7 +152,7 @@ class ParallelSeeding final : public Seeding {
   void next_draw() {
     ++draw_;
     const bool enough = draw_ > kDraws && distances_.size() >= job_.K;
-    step_ = enough || draw_ > 100 ? Step::kWeigh : Step::kMass;
+    step_ = enough || draw_ > kMostDraws ? Step::kWeigh : Step::kMass;
   }
 
   SeedJob job_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/base/random.h"
 #include "meanwhile/learn/kmeans/lloyd.h"
 #include "meanwhile/learn/kmeans/seeding.h"
@@ -66,6 +67,31 @@ class RandomSeeding final : public Seeding {
   }
 
   std::vector<double> take_centers() override { return std::move(centers_); }
+
+  std::span<const double> chosen() const override { return {}; }
+  Json numbers() const override {
+    return {{"shift", shift_},
+            {"found", found_},
+            {"left", left_},
+            {"total", total_},
+            {"counts", counts_}};
+  }
+  void go_on(const Carried& carried) override {
+    const Json& numbers = carried.numbers;
+    const std::int64_t rows = job_.job.rows();
+    shift_ = carried_number(numbers, "shift", 0, kBits * kRounds) / kBits * kBits;
+    found_ = carried_number<std::uint64_t>(numbers, "found", 0, std::uint64_t{1} << 63);
+    left_ = carried_number<std::int64_t>(numbers, "left", 0, rows);
+    total_ = carried_number<std::int64_t>(numbers, "total", 0, rows);
+    if (total_ == 0) return;
+    if (total_ < job_.K || shift_ != 0) {
+      throw base::Error(base::ErrorKind::kInput, "not a k-means model: {} of {} seeds", total_,
+                        job_.K);
+    }
+    for (const double count : carried_list(numbers, "counts", job_.job.shards.size())) {
+      counts_.push_back(std::min(total_, static_cast<std::int64_t>(count)));
+    }
+  }
 
  private:
   static constexpr int kBits = 9, kRounds = 7;  // 63 bits: all of a positive double

@@ -15,6 +15,8 @@ namespace {
 
 const char* const kBestCenters = "best_centers";
 const char* const kBestCounts = "best_counts";
+const char* const kSeeds = "seeds";
+const char* const kShown = "shown";
 
 Json metadata_json(const data::SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
@@ -77,6 +79,20 @@ ReadCenters read_centers(const data::SafetensorsFile& file, const std::string& c
 
 }  // namespace
 
+void KMeans::read_seeding(const data::SafetensorsFile& file, const Json& numbers) {
+  const auto rows = [&](const std::string& name) {
+    std::vector<double> values;
+    if (!file.has("carried/" + name)) return values;
+    const auto found = file.tensor("carried/" + name).as<double>();
+    values.assign(found.begin(), found.end());
+    if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
+      throw Error(ErrorKind::kInput, "not a k-means model: {} hold what is no number", name);
+    }
+    return values;
+  };
+  interrupted_ = Carried{rows(kSeeds), rows(kShown), numbers};
+}
+
 State KMeans::state() const {
   State state;
   state.learner = name();
@@ -89,6 +105,13 @@ State KMeans::state() const {
     state.carried[kBestCenters] = data::tensor_of<double>(best_.centers, {K, D});
     state.carried[kBestCounts] = data::tensor_of<double>(best_.counts, {K});
   }
+  if (seeding_ != nullptr) {
+    const auto rows = [&](std::span<const double> values) {
+      return data::tensor_of(values, {static_cast<std::int64_t>(values.size()) / D, D});
+    };
+    if (!seeding_->chosen().empty()) state.carried[kSeeds] = rows(seeding_->chosen());
+    if (!seeding_->shown().empty()) state.carried[kShown] = rows(seeding_->shown());
+  }
   state.parameters = to_json(parameters_);
   state.progress = {{"trial", progress_.trial},      {"round", progress_.round},
                     {"rounds", progress_.rounds},    {"seeded", progress_.seeded},
@@ -96,6 +119,7 @@ State KMeans::state() const {
                     {"lowest", progress_.lowest},    {"since_lowest", progress_.since_lowest},
                     {"best_inertia", best_.inertia}, {"best_rounds", best_.rounds},
                     {"ended", progress_.ended},      {"given_centers", given_centers_}};
+  if (seeding_ != nullptr) state.progress["seeding"] = seeding_->numbers();
   return state;
 }
 
@@ -127,7 +151,11 @@ void KMeans::restore(const data::SafetensorsFile& file) {
     best_ = {std::move(best.centers), std::move(best.counts),
              field<double>(progress, "best_inertia", 0), counter(progress, "best_rounds")};
   }
-  if (!progress_.seeded) return;
+  interrupted_.reset();
+  if (!progress_.seeded) {
+    if (progress.contains("seeding")) read_seeding(file, progress["seeding"]);
+    return;
+  }
   model_ = load_model(file);
   if (best_cols != 0 && best_cols != model_.cols) {
     throw Error(ErrorKind::kInput, "not a k-means model: centres of {} and of {} columns",
