@@ -76,6 +76,10 @@ std::unique_ptr<OpenStore> StoreFlags::open() const {
   return std::make_unique<OpenStore>(location(), credentials());
 }
 
+double StoreFlags::polls_per_task_s() const {
+  return location().kind == storage::Location::Kind::kDirectory ? 100 : 2;
+}
+
 void StoreFlags::create_container() const {
   const storage::Location where = location();
   storage::Meter meter;

@@ -39,6 +39,8 @@ class StoreFlags {
   void create_container() const;
   // The job at the store. THROWS Error(kInput) that says how one gets there.
   service::JobRecord job(OpenStore& opened) const;
+  // How often workers may ask in vain: a directory costs nothing.
+  double polls_per_task_s() const;
   const service::Prices& prices() const { return prices_; }
 
  private:

@@ -101,6 +101,7 @@ service::WorkerResult work(const StoreFlags& store, const service::JobRecord& jo
       const auto opened = store.open();
       service::WorkerOptions options;
       options.id = workers == 1 ? id : fmt::format("{}-{}", id, number);
+      options.polls_per_task_s = store.polls_per_task_s();
       options.timeout_s = timeout_s;
       options.stop = stop;
       options.about = worker_about();

@@ -59,6 +59,7 @@ class WorkerCommand {
     service::WorkerOptions options;
     options.id = worker_id();
     options.threads = threads_ == 0 ? base::hardware_threads() : threads_;
+    options.polls_per_task_s = store_.polls_per_task_s();
     options.timeout_s = timeout_;
     options.stop = stop;
     options.about = worker_about();

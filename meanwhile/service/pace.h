@@ -10,40 +10,62 @@
 
 namespace meanwhile::service {
 
-// Each wait is longer than the one before, so that what comes soon is seen soon, and what takes
-// long is asked for seldom: the delay is a fraction of what was waited anyway.
+// When to ask for what is awaited. Rounds are much alike, so the first look is shortly before the
+// time it took the last time; then each wait is longer than the one before: what comes soon is seen
+// soon, and what takes long is asked for seldom.
 class Pace {
  public:
   static constexpr double kFirstSeconds = 0.002, kMostSeconds = 0.5, kGrowth = 1.5;
 
-  // The next wait.
+  // The waiting begins.
+  void begin() {
+    begin_s_ = base::now_s();
+    wait_s_ = std::clamp(usual_s_ / 16, kFirstSeconds, kMostSeconds);
+    due_s_ = begin_s_ + std::min(0.7 * usual_s_, kMostSeconds);
+  }
+  // The same, but the first look is now.
+  void begin_now() {
+    begin();
+    due_s_ = 0;
+  }
+  double due_s() const { return due_s_; }
+  bool due() const { return base::now_s() >= due_s_; }
+  // It was not there. `least_s`: not again before.
+  void missed(double least_s = 0) { due_s_ = base::now_s() + std::max(least_s, next()); }
+  // It was there, or some of it, and more is to come.
+  void partly() { wait_s_ = kFirstSeconds; }
+  void arrived() { usual_s_ = base::now_s() - begin_s_; }
+
+  // The next wait, for who asks in a loop of his own.
   double next() {
     const double now = wait_s_;
     wait_s_ = std::min(kMostSeconds, wait_s_ * kGrowth);
     return now;
   }
-  void reset() { wait_s_ = kFirstSeconds; }
 
  private:
+  double usual_s_ = 0, begin_s_ = 0, due_s_ = 0;
   double wait_s_ = kFirstSeconds;
 };
 
-// At most kPolls for each task held and second, on average: what is saved while there is work may
-// be spent when there is not. Thread safety: any thread.
+// At most so many polls for each task held and second, on average: what is saved while there is
+// work may be spent when there is not. Thread safety: any thread.
 class PollBudget {
  public:
-  static constexpr double kPolls = 2, kSavedSeconds = 5;
+  static constexpr double kSavedSeconds = 5;
+
+  explicit PollBudget(double polls) : polls_per_task_(polls), rate_(polls), saved_(polls) {}
 
   void set_tasks(int tasks) {
     const std::lock_guard lock(mutex_);
     refill();
-    rate_ = kPolls * std::max(1, tasks);
+    rate_ = polls_per_task_ * std::max(1, tasks);
   }
   // Counts a poll. Returns how long to wait before the next is within the budget.
   double spend() {
     const std::lock_guard lock(mutex_);
     refill();
-    saved_ -= 1;
+    saved_ = std::max(saved_ - 1, -rate_);
     ++polls_;
     return saved_ >= 1 ? 0 : (1 - saved_) / rate_;
   }
@@ -59,8 +81,9 @@ class PollBudget {
     at_s_ = now;
   }
 
+  const double polls_per_task_;
   mutable std::mutex mutex_;  // guards everything below
-  double rate_ = kPolls, saved_ = 4;
+  double rate_, saved_;
   double at_s_ = base::now_s();
   std::int64_t polls_ = 0;
 };

@@ -136,22 +136,31 @@ void Reducer::run() {
     {
       const std::lock_guard lock(mutex_);
       if (ended_) return;
-      if (step != step_) pace.reset();
+      if (step != step_) pace.begin();
       step = step_;
       for (const Task& task : tasks_) {
         const SharedSum sum = find(task);
         if (sum != nullptr && !sum->put) open.push_back(sum);
       }
     }
-    bool progress = false;
-    double wait_s = 0;
     try {
+      const bool poll = pace.due();
+      bool progress = false;
+      double least_s = 0;
       for (const SharedSum& sum : open) {
-        if (advance(sum)) {
+        if (advance(sum, poll)) {
           progress = true;
-        } else {
-          wait_s = std::max(wait_s, budget_.spend());
+        } else if (poll) {
+          least_s = std::max(least_s, budget_.spend());
         }
+      }
+      if (progress && open.size() == 1) pace.arrived();
+      if (progress) {
+        pace.partly();
+      } else {
+        if (poll) pace.missed(least_s);
+        const double wait_s = std::max(0.0005, pace.due_s() - base::now_s());
+        own_bell_.wait(mark, open.empty() ? kForever : wait_s);
       }
     } catch (...) {
       {
@@ -161,11 +170,6 @@ void Reducer::run() {
       }
       bell_.ring();
       return;
-    }
-    if (progress) {
-      pace.reset();
-    } else {
-      own_bell_.wait(mark, open.empty() ? kForever : std::max(wait_s, pace.next()));
     }
   }
 }
@@ -210,15 +214,15 @@ std::set<int> Reducer::present(const Sum& sum) {
   return parts;
 }
 
-// Adds what is there and was not yet added, and puts the sum when it is complete. Returns whether
-// there was anything to do.
-bool Reducer::advance(const SharedSum& sum) {
+// With `poll`, adds what is there and was not yet added; puts the sum when it is complete. Returns
+// whether there was anything to do.
+bool Reducer::advance(const SharedSum& sum, bool poll) {
   const auto complete = [&] {
     const std::lock_guard lock(mutex_);
     return sum->complete();
   };
   std::vector<int> fresh;
-  if (!complete()) {
+  if (poll && !complete()) {
     const std::set<int> parts = present(*sum);
     const std::lock_guard lock(mutex_);
     for (const int part : parts) {

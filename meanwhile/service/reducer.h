@@ -63,7 +63,7 @@ class Reducer {
   using SharedSum = std::shared_ptr<Sum>;
 
   void run();
-  bool advance(const SharedSum& sum);
+  bool advance(const SharedSum& sum, bool poll);
   std::set<int> present(const Sum& sum);
   std::string part_name(const Sum& sum, int part) const;
   int first_part(const Sum& sum) const;

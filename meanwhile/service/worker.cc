@@ -36,8 +36,9 @@ constexpr double kSlowAtLeastSeconds = 0.5;
 constexpr double kLookRoundSeconds =
     1;  // between two looks whether the job has gone ahead or ended
 constexpr double kLeaseEverySeconds = 0.5;
-constexpr double kGraceSeconds = 1;      // before more than a fair share is taken
-constexpr double kPatienceSeconds = 10;  // for others to see that the job has ended
+constexpr double kLongestWaitSeconds = 0.1;  // between two looks at all the rest
+constexpr double kGraceSeconds = 1;          // before more than a fair share is taken
+constexpr double kPatienceSeconds = 10;      // for others to see that the job has ended
 
 class Worker {
  public:
@@ -53,6 +54,7 @@ class Worker {
         layout_(job.layout()),
         bench_(*store.blobs, job, make, options.threads, options.timeout_s),
         archive_(store, job),
+        budget_(options.polls_per_task_s),
         reducer_(*store.blobs, job, budget_, bell_),
         keeper_(
             store, job, options.id, [this] { return about(); }, bell_) {}
@@ -70,6 +72,7 @@ class Worker {
   void look_at_what_is_held();
   bool work();
   bool make_updates(const std::set<int>& shards, const std::set<int>& held);
+  bool is_due();
   bool advance();
   void absorb(std::span<const double> total);
   bool take_more();
@@ -108,8 +111,8 @@ class Worker {
   double usual_s_ = -1;    // of steps; -1: not known
   double own_work_s_ = 0;  // in this step
   double leased_s_ = -1e9, looked_s_ = 0, idle_s_ = 0, late_listed_s_ = 0, repaired_s_ = 0;
-  double poll_due_s_ = 0;
   Pace pace_;
+  bool waiting_ = false;  // in this step, and pace_ says since when
   bool ended_ = false;
 
   // Last: their threads use what is above.
@@ -202,8 +205,7 @@ void Worker::begin_step() {
   own_work_s_ = 0;
   step_s_ = late_listed_s_ = repaired_s_ = idle_s_ = now_s();
   elapsed_at_step_s_ = archive_.elapsed_s();
-  poll_due_s_ = 0;
-  pace_.reset();
+  waiting_ = false;
   said_step_ = bench_.step();
   said_rounds_ = bench_.rounds();
   said_left_ = bench_.rounds_left();
@@ -229,7 +231,8 @@ bool Worker::work() {
   if (somebody_first_) {
     // Others are at these shards, too: perhaps the step is over.
     somebody_first_ = false;
-    poll_due_s_ = 0;
+    waiting_ = true;
+    pace_.begin_now();
     if (advance()) return true;
   }
   const double begin_s = now_s();
@@ -260,20 +263,27 @@ bool Worker::make_updates(const std::set<int>& shards, const std::set<int>& held
   return true;
 }
 
+// Whether it is time to ask again for what all wait for.
+bool Worker::is_due() {
+  if (!waiting_) pace_.begin();
+  waiting_ = true;
+  return pace_.due();
+}
+
 // Goes to the next step if the total is there.
 bool Worker::advance() {
   if (const auto total = reducer_.take_total(bench_.step())) {
     absorb(*total);
     return true;
   }
-  // Who adds it himself asks seldom whether another root was faster.
-  if (now_s() < poll_due_s_) return false;
+  // Who adds it himself asks seldom whether another root was faster: that is for look_round().
+  if (holds_root() || !is_due()) return false;
   const auto blob = get_sealed(*store_.blobs, names_.total(bench_.step()));
   if (!blob) {
-    const double within_s = std::max(budget_.spend(), pace_.next());
-    poll_due_s_ = now_s() + (holds_root() ? std::max(within_s, kLookRoundSeconds) : within_s);
+    pace_.missed(budget_.spend());
     return false;
   }
+  pace_.arrived();
   exchange::Update total(update_size(blob->file), 0.0);
   if (!read_update(blob->file, total)) return false;
   absorb(total);
@@ -333,14 +343,14 @@ bool Worker::end() {
     ended_ = true;
     return true;
   }
-  if (now_s() < poll_due_s_) return false;
+  if (!is_due()) return false;
   if (auto ended = get_json(*store_.blobs, names_.result())) {
     result_.ended = std::move(*ended);
     result_.rounds = bench_.rounds();
     ended_ = true;
     return true;
   }
-  poll_due_s_ = now_s() + std::max(budget_.spend(), pace_.next());
+  pace_.missed(budget_.spend());
   return false;
 }
 
@@ -425,7 +435,12 @@ bool Worker::look_round() {
   }
   if (done_) return false;
   const std::int64_t before = bench_.step();
-  if (!store_.blobs->get(names_.total(before))) catch_up();
+  if (const auto blob = get_sealed(*store_.blobs, names_.total(before))) {
+    exchange::Update total(update_size(blob->file), 0.0);
+    if (read_update(blob->file, total)) absorb(total);
+  } else {
+    catch_up();
+  }
   return bench_.step() != before;
 }
 
@@ -450,7 +465,8 @@ void Worker::check_deadline() {
 void Worker::wait(std::uint64_t mark) {
   const double now = now_s();
   // Polls have their own pace; all else is looked at now and then.
-  const double due_s = std::clamp(poll_due_s_ - now, 0.001, 0.25);
+  const double due_s = holds_root() ? kLongestWaitSeconds
+                                    : std::clamp(pace_.due_s() - now, 0.001, kLongestWaitSeconds);
   bell_.wait(mark, due_s);
 }
 

@@ -18,6 +18,8 @@ namespace meanwhile::service {
 struct WorkerOptions {
   std::string id;  // among all workers of the job, ever; letters, digits, '-', '_' and '.'
   int threads = 1;
+  // Polls that find nothing, for each task held: what is asked of a store may have its price.
+  double polls_per_task_s = 2;
   double timeout_s = 600;                   // without progress of the job; then the worker gives up
   const std::atomic<bool>* stop = nullptr;  // leave, and give back what is held
   Json about = Json::object();              // host, process: for status
