@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 TARGET ?= all
 SECONDS ?= 60
 
-.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-exchange bench-links bench-parse format clean
+.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-exchange bench-links bench-storage bench-parse format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -17,6 +17,7 @@ help:
 	@echo 'make bench-linear                linear models against their peers, and their steps'
 	@echo 'make bench-exchange              sums between MPI ranks against MPI_Allreduce'
 	@echo 'make bench-links                 allreduce against tree over shaped links (root)'
+	@echo 'make bench-storage               jobs on storage: transfers, overhead, requests, barriers'
 	@echo 'make bench-parse                 how fast text is parsed'
 	@echo 'make format                      clang-format over all sources'
 	@echo 'make clean                       remove build/'
@@ -57,6 +58,10 @@ bench-exchange: setup
 bench-links: setup
 	@scripts/build.sh release exchange_bench
 	@bench/links.sh
+
+bench-storage: build
+	@scripts/build.sh release storage_bench
+	@bench/storage.sh
 
 bench-parse: setup
 	@scripts/build.sh release parse_bench

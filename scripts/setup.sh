@@ -4,8 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 missing=()
-while read -r package; do
+while read -r package command; do
   case $package in '' | '#'*) continue ;; esac
+  if [ -n "$command" ] && command -v "$command" >/dev/null; then continue; fi
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
 done <packages.txt

@@ -66,7 +66,10 @@ class Fetch {
       directory.discard();
       throw;
     }
-    if (remove_) service::remove_job(opened->store, job, false);
+    if (remove_) {
+      service::remove_job(opened->store, job, false);
+      store_.tidy();
+    }
     record["out"] = directory.path().string();
     if (json_) console.out(json_line(record));
     const std::string path = shell_quoted(directory.path().string());
@@ -93,6 +96,7 @@ class Cancel {
     const auto opened = store_.open();
     const service::JobRecord job = store_.job(*opened);
     const int left = service::cancel(opened->store, job);
+    if (left == 0) store_.tidy();
     context.console.say(fmt::format("job {} is no longer at {}\n", job.id, store_.url()));
     if (left > 0) {
       context.console.say(fmt::format(

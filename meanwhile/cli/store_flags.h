@@ -37,6 +37,8 @@ class StoreFlags {
   std::unique_ptr<OpenStore> open() const;
   // Makes the container, where the store has such a thing; no error when it is there.
   void create_container() const;
+  // After a job was removed: nothing of it is left in a directory.
+  void tidy() const { storage::tidy(location()); }
   // The job at the store. THROWS Error(kInput) that says how one gets there.
   service::JobRecord job(OpenStore& opened) const;
   // How often workers may ask in vain: a directory costs nothing.

@@ -180,6 +180,7 @@ void run_on_store(const Asked& asked, const StoreFlags& store, const StorageAske
       result.record = ended.value("record", Json::object());
       node.record["bill"] = ended["bill"];
       service::remove_job(opened->store, job, false);
+      store.tidy();
     }
   } catch (const std::exception& e) {
     node.directory->write_run({{"status", "failed"}, {"error", e.what()}});

@@ -192,4 +192,16 @@ void probe(BlobStore& blobs) {
   }
 }
 
+void tidy(const Location& location) {
+  namespace fs = std::filesystem;
+  if (location.kind != Location::Kind::kDirectory) return;
+  const fs::path root = location.directory;
+  std::error_code error;
+  const bool blobs = fs::exists(root / "blobs", error) && !fs::is_empty(root / "blobs", error);
+  if (blobs || fs::exists(root / "queue", error)) return;
+  for (const char* name : {"blobs", "locks", "partial", "clock"})
+    fs::remove_all(root / name, error);
+  if (fs::is_empty(root, error)) fs::remove(root, error);
+}
+
 }  // namespace meanwhile::storage

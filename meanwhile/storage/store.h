@@ -47,4 +47,9 @@ Store open(const Location& location, const Credentials& credentials, Meter& mete
 // them, or that cannot be written, is found before a job depends on it. THROWS Error(kInput).
 void probe(BlobStore& blobs);
 
+// Removes what a store without blobs and queue keeps for itself; a directory goes if it is empty
+// then. Does nothing where there is something left, or nothing to do. For whoever takes a job away:
+// nobody else may be at the store.
+void tidy(const Location& location);
+
 }  // namespace meanwhile::storage
