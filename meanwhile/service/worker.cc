@@ -40,6 +40,19 @@ constexpr double kLongestWaitSeconds = 0.1;  // between two looks at all the res
 constexpr double kGraceSeconds = 1;          // before more than a fair share is taken
 constexpr double kPatienceSeconds = 10;      // for others to see that the job has ended
 
+// The result; nothing when there is none yet. THROWS Error(kFailed) when the job has failed.
+std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
+  auto ended = get_json(blobs, job.names().result());
+  if (ended && ended->value("status", "") == "failed") {
+    throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
+  }
+  return ended;
+}
+
+void tidy_up(storage::Store& store, const JobRecord& job) {
+  if (store.blobs->get(job.names().ready())) remove_job(store, job, true);
+}
+
 class Worker {
  public:
   Worker(storage::Store& store, const storage::Meter& meter, const JobRecord& job,
@@ -165,6 +178,8 @@ WorkerResult Worker::run() {
   if (result_.ending == Ending::kInterrupted) keeper_.give_back_all();
   if (result_.ending == Ending::kGone) return std::move(result_);
   keeper_.leave();
+  // Whoever wrote the result may have died before it had tidied up.
+  if (result_.ending == Ending::kDone && keeper_.live() == 1) tidy_up(store_, job_);
   return std::move(result_);
 }
 
@@ -344,7 +359,7 @@ bool Worker::end() {
     return true;
   }
   if (!is_due()) return false;
-  if (auto ended = get_json(*store_.blobs, names_.result())) {
+  if (auto ended = ended_job(*store_.blobs, job_)) {
     result_.ended = std::move(*ended);
     result_.rounds = bench_.rounds();
     ended_ = true;
@@ -411,10 +426,7 @@ bool Worker::look_round() {
   const bool due = now - std::max(looked_s_, step_s_) >= kLookRoundSeconds;
   if (!due && !(keeper_.end_seen() && now - looked_s_ >= 0.1)) return false;
   looked_s_ = now;
-  if (auto ended = get_json(*store_.blobs, names_.result())) {
-    if (ended->value("status", "") == "failed") {
-      throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
-    }
+  if (auto ended = ended_job(*store_.blobs, job_)) {
     result_.ended = std::move(*ended);
     result_.rounds = result_.ended.value("rounds", bench_.rounds());
     ended_ = true;
@@ -486,6 +498,13 @@ Json to_json(const storage::Usage& usage) {
 WorkerResult work(storage::Store& store, const storage::Meter& meter, const JobRecord& job,
                   const MakeLearner& make, const WorkerOptions& options,
                   const std::function<void(const job::RoundEvent&)>& observe) {
+  if (auto ended = ended_job(*store.blobs, job)) {
+    tidy_up(store, job);
+    WorkerResult result;
+    result.rounds = ended->value("rounds", std::int64_t{0});
+    result.ended = std::move(*ended);
+    return result;
+  }
   return Worker(store, meter, job, make, options, observe).run();
 }
 
