@@ -30,6 +30,10 @@ class Fetch {
     app.add_flag("--remove", remove_, "remove the job from the store afterwards")->group("Job");
     app.add_flag("--json", json_, "print the result as one JSON object")->group("Job");
     app.add_flag("--quiet", quiet_, "print nothing but errors")->group("Job");
+    app.footer(
+        "\nexamples:\n"
+        "  meanwhile fetch --store /shared/job --out runs/a\n"
+        "  meanwhile fetch --store azure://account/container/prefix --remove\n");
   }
 
   int run(const Context& context) {
@@ -90,7 +94,10 @@ class Fetch {
 
 class Cancel {
  public:
-  explicit Cancel(CLI::App& app) { store_.add_to(app, true); }
+  explicit Cancel(CLI::App& app) {
+    store_.add_to(app, true);
+    app.footer("\nexamples:\n  meanwhile cancel --store /shared/job\n");
+  }
 
   int run(const Context& context) const {
     const auto opened = store_.open();

@@ -39,6 +39,11 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
+// What the word after a command names.
+const char* kind_below(const CLI::App& app) {
+  return app.get_name() == "train" || app.get_name() == "submit" ? "learner" : "command";
+}
+
 Error unknown_word(const CLI::App& app, const std::string& typed, const std::string& word) {
   if (word.size() > 1 && word[0] == '-') {
     const std::string flag = word.substr(0, word.find('='));
@@ -48,8 +53,7 @@ Error unknown_word(const CLI::App& app, const std::string& typed, const std::str
   }
   const std::vector<std::string> known = subcommands_of(app);
   if (known.empty()) return Error(ErrorKind::kUsage, "'{}' takes no argument '{}'", typed, word);
-  const char* what = app.get_name() == "train" ? "learner" : "command";
-  return Error(ErrorKind::kUsage, "unknown {} '{}'{}\nknown are {}", what, word,
+  return Error(ErrorKind::kUsage, "unknown {} '{}'{}\nknown are {}", kind_below(app), word,
                did_you_mean(word, known), listed(known));
 }
 
@@ -63,10 +67,11 @@ void parse(CLI::App& program, const std::vector<std::string>& words) {
   } catch (const CLI::ExtrasError&) {
     const auto [app, typed] = innermost(program);
     std::vector<std::string> left = app->remaining();
-    // A flag nobody knows explains the words after it.
+    // A flag nobody knows explains the words after it, a command nobody knows also the flags.
     const auto flag = std::find_if(left.begin(), left.end(),
                                    [](const std::string& word) { return word.starts_with('-'); });
-    throw unknown_word(*app, typed, flag == left.end() ? left.at(0) : *flag);
+    const bool command = !subcommands_of(*app).empty() && flag != left.begin();
+    throw unknown_word(*app, typed, command || flag == left.end() ? left.at(0) : *flag);
   } catch (const CLI::ArgumentMismatch& e) {
     const std::string flag = std::string(e.what()).substr(0, std::string_view(e.what()).find(':'));
     throw Error(ErrorKind::kUsage, "{}: a value is missing", flag);
@@ -77,7 +82,7 @@ void parse(CLI::App& program, const std::vector<std::string>& words) {
   const std::vector<std::string> below = subcommands_of(*app);
   if (!below.empty()) {
     throw Error(ErrorKind::kUsage, "'{}' needs a {}: {}\n'{} --help' says more", typed,
-                app->get_name() == "train" ? "learner" : "command", listed(below), typed);
+                kind_below(*app), listed(below), typed);
   }
 }
 

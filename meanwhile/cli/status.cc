@@ -48,6 +48,10 @@ class StatusCommand {
     store_.add_to(app, true);
     store_.add_prices(app);
     app.add_flag("--json", json_, "print it as one JSON object")->group("Job");
+    app.footer(
+        "\nexamples:\n"
+        "  meanwhile status --store /shared/job\n"
+        "  meanwhile status --store azure://account/container/prefix --json\n");
   }
 
   int run(const Context& context) const {

@@ -70,14 +70,13 @@ class Submit {
       context.console.out(json_line(json));
     }
     const service::Layout layout = job.layout();
+    const bool done = submitted.found == service::Found::kFinished;
     context.console.say(fmt::format(
-        "job {} ({}): {} of {} rows x {} columns in {} shards{}\n\nnext, on as many machines as "
-        "you like:\n  {} {} --store {}\n",
+        "job {} ({}): {} of {} rows x {} columns in {} shards{}\n\nnext{}:\n  {} {} --store {}\n",
         job.id, found, job.learner, job.data.rows(), job.data.cols, job.shards(),
         layout.two_levels() ? fmt::format(", {} groups", layout.groups) : "",
-        shell_quoted(context.command_line.front()),
-        submitted.found == service::Found::kFinished ? "fetch" : "worker",
-        shell_quoted(store_.url())));
+        done ? "" : ", on as many machines as you like", shell_quoted(context.command_line.front()),
+        done ? "fetch" : "worker", shell_quoted(store_.url())));
   }
 
   AskedFlags flags_;
