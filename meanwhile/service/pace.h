@@ -22,6 +22,7 @@ class Pace {
     begin_s_ = base::now_s();
     wait_s_ = std::clamp(usual_s_ / 16, kFirstSeconds, kMostSeconds);
     due_s_ = begin_s_ + std::min(0.7 * usual_s_, kMostSeconds);
+    first_ = true;
   }
   // The same, but the first look is now.
   void begin_now() {
@@ -31,10 +32,15 @@ class Pace {
   double due_s() const { return due_s_; }
   bool due() const { return base::now_s() >= due_s_; }
   // It was not there. `least_s`: not again before.
-  void missed(double least_s = 0) { due_s_ = base::now_s() + std::max(least_s, next()); }
+  void missed(double least_s = 0) {
+    due_s_ = base::now_s() + std::max(least_s, next());
+    first_ = false;
+  }
   // It was there, or some of it, and more is to come.
   void partly() { wait_s_ = kFirstSeconds; }
-  void arrived() { usual_s_ = base::now_s() - begin_s_; }
+  // What was there at the first look may have been there for long: one slow round must not make
+  // those after it slow.
+  void arrived() { usual_s_ = (base::now_s() - begin_s_) * (first_ ? 0.5 : 1); }
 
   // The next wait, for who asks in a loop of his own.
   double next() {
@@ -46,6 +52,7 @@ class Pace {
  private:
   double usual_s_ = 0, begin_s_ = 0, due_s_ = 0;
   double wait_s_ = kFirstSeconds;
+  bool first_ = true;  // no look yet since begin()
 };
 
 // At most so many polls for each task held and second, on average: what is saved while there is

@@ -127,6 +127,11 @@ void Reducer::check() const {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+bool Reducer::all_put(const std::vector<SharedSum>& sums) const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(sums.begin(), sums.end(), [](const SharedSum& sum) { return sum->put; });
+}
+
 void Reducer::run() {
   Pace pace;
   std::int64_t step = -1;
@@ -154,7 +159,7 @@ void Reducer::run() {
           least_s = std::max(least_s, budget_.spend());
         }
       }
-      if (progress && open.size() == 1) pace.arrived();
+      if (progress && all_put(open)) pace.arrived();
       if (progress) {
         pace.partly();
       } else {

@@ -70,6 +70,7 @@ class Reducer {
   bool claim(Sum& sum, int part);
   void give(Sum& sum, int part, exchange::Update update);
   void finish(Sum& sum);
+  bool all_put(const std::vector<SharedSum>& sums) const;
   SharedSum find(Task task);
 
   storage::BlobStore& blobs_;
