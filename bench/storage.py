@@ -1,0 +1,428 @@
+"""Jobs on nothing but storage, measured five ways; see each function for what is counted, and how.
+
+Peers take turns in one run, with what is loaded outside the clock, and every timing is printed beside a check
+that the bytes or models are the same: by SHA-256. Ratios are of minima and of medians. Only the standard
+library is used. The table at the end has what was asked for.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+PROGRAM = os.environ.get("MEANWHILE", "build/release/meanwhile")
+BENCH = os.environ.get("STORAGE_BENCH", "build/release/bench/storage_bench")
+AZURITE = "build/azurite/node_modules/azurite/dist/src/azurite.js"
+FOLDER = pathlib.Path("build/bench-storage")  # on a disk, as a user's directory is
+MB = 1 << 20
+
+# The account everyone knows, from Azurite's documentation: it opens nothing else.
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+summary = []  # rows of the table at the end: what, measured, asked, whether it holds
+
+
+def asked(what, measured, limit, holds):
+    summary.append([what, measured, limit, {True: "yes", False: "NO", None: ""}[holds]])
+
+
+def table(title, head, rows):
+    print(f"\n{title}\n\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print(end="", flush=True)
+
+
+def say(text):
+    print(f"  ... {text}", flush=True)
+
+
+def run(command, environment=None, limit=900):
+    """Standard output of a command that must succeed."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit,
+                          env={**os.environ, **(environment or {})})
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def bench(*arguments, environment=None):
+    return json.loads(run([BENCH, *arguments], environment))
+
+
+@contextlib.contextmanager
+def azurite(on_disk=False):
+    """A fresh server, as the environment that finds it. It dies with this process."""
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder, open(f"{folder}/log", "w+") as log:
+        tie = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        kept = ["--location", folder] if on_disk else ["--inMemoryPersistence"]
+        ports = [word for name in ("blob", "queue", "table") for word in (f"--{name}Host", "127.0.0.1", f"--{name}Port", "0")]
+        server = subprocess.Popen([*tie, "node", AZURITE, "--silent", "--disableTelemetry", *kept, *ports], stdout=log,
+                                  stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        try:
+            found, begin = {}, time.monotonic()
+            while not {"Blob", "Queue"} <= found.keys():
+                if server.poll() is not None or time.monotonic() - begin > 60:
+                    raise SystemExit("azurite does not start: " + pathlib.Path(log.name).read_text())
+                time.sleep(0.05)
+                for line in pathlib.Path(log.name).read_text().splitlines():
+                    words = line.split(" service is successfully listening at ")
+                    if len(words) == 2:
+                        found[words[0].removeprefix("Azurite ")] = words[1]
+            environment = {"AZURE_STORAGE_CONNECTION_STRING":
+                           f"AccountName={ACCOUNT};AccountKey={KEY};BlobEndpoint={found['Blob']}/{ACCOUNT};QueueEndpoint={found['Queue']}/{ACCOUNT};"}
+            bench("container", f"azure://{ACCOUNT}/bench", environment=environment)
+            yield environment
+        finally:
+            server.kill()
+            server.wait()
+
+
+# --- 1. bytes, against curl ---
+
+def curl(kind, links, file):
+    """Seconds of each transfer, by curl's own clock: neither its start nor what is between two transfers counts.
+    One process, one connection, no waiting for "100 Continue", and nothing is done with what arrives."""
+    each = {"put": f'upload-file = "{file}"\nheader = "x-ms-blob-type: BlockBlob"\nheader = "Expect:"\n', "get": ""}[kind]
+    config = "next\n".join(f'url = "{link}"\n{each}output = "/dev/null"\nsilent\nshow-error\n'
+                           'write-out = "%{http_code} %{time_total} %{num_connects} %{size_upload} %{size_download}\\n"\n' for link in links)
+    done = subprocess.run(["curl", "-q", "-K", "-"], input=config, capture_output=True, text=True, timeout=600)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    size = str(os.path.getsize(file))
+    good = {"put": ("201", size, "0"), "get": ("200", "0", size)}[kind]
+    if len(rows) != len(links) or any((r[0], r[3], r[4]) != good for r in rows) or sum(int(r[2]) for r in rows) != 1:
+        raise SystemExit(f"curl did not {kind} as it should: {done.stdout}{done.stderr}")
+    return [float(r[1]) for r in rows]
+
+
+def transfer(quick):
+    """Put and get of 8 MB blobs by one worker, one after the other; ours through BlobStore, from and into memory.
+    A turn moves all blobs with a process of its own; the seconds are the sum of those of its transfers, but for the
+    first, which finds connection and memory."""
+    count, turns = (5, 2) if quick else (17, 7)
+    rest = lambda seconds: sum(seconds[1:])
+    file = FOLDER / "blob"
+    file.write_bytes(random.Random(1).randbytes(8 * MB))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    rows = []
+    for server, place in (("memory", "in memory"), ("disk", "on disk")):
+        with azurite(server == "disk") as environment:
+            seconds = {}
+            urls = {who: f"azure://{ACCOUNT}/bench/{who}" for who in ("ours", "curl")}
+            links = {who: bench("links", url, count, environment=environment) for who, url in urls.items()}
+            equal = True
+            for turn in range(-1, turns):  # the first to warm up
+                took = {}
+                for who in (("ours", "curl") if turn % 2 else ("curl", "ours")):
+                    if who == "curl":
+                        took[who, "put"] = rest(curl("put", links["curl"], file))
+                        took[who, "get"] = rest(curl("get", links["curl"], file))
+                        continue
+                    took[who, "put"] = rest(bench("put", urls["ours"], count, file, environment=environment)["seconds"])
+                    got = bench("get", urls["ours"], count, environment=environment)
+                    took[who, "get"] = rest(got["seconds"])
+                    equal = equal and got["sha256"] == [digest]
+                # Each reads what the other has put.
+                equal = equal and bench("get", urls["curl"], count, environment=environment)["sha256"] == [digest]
+                read = subprocess.run(["curl", "-q", "-s", links["ours"][0]], capture_output=True, timeout=60).stdout
+                equal = equal and hashlib.sha256(read).hexdigest() == digest
+                for who in urls:
+                    took[who, "both"] = took[who, "put"] + took[who, "get"]
+                if turn >= 0:
+                    for key, value in took.items():
+                        seconds.setdefault(key, []).append(value)
+            for kind in ("put", "get", "both"):
+                moved = (count - 1) * 8 * (2 if kind == "both" else 1)
+                ours, theirs = seconds["ours", kind], seconds["curl", kind]
+                of_min, of_median = min(theirs) / min(ours), statistics.median(theirs) / statistics.median(ours)
+                rows.append([place, kind, f"{moved / min(ours):.0f}", f"{moved / statistics.median(ours):.0f}", f"{moved / min(theirs):.0f}",
+                             f"{moved / statistics.median(theirs):.0f}", f"{of_min:.2f}", f"{of_median:.2f}", "equal" if equal else "NOT EQUAL"])
+                asked(f"{kind} of 8 MB blobs over curl's speed, Azurite {place}", f"{of_min:.2f} (medians {of_median:.2f})", "≥ 0.8",
+                      equal and of_median >= 0.8)
+            say(f"transfer, Azurite {place}: done")
+    file.unlink()
+    table(f"Put and get of {count - 1} blobs of 8 MB at Azurite, one worker, {turns} turns: MB/s", ["Azurite", "", "ours max", "ours median", "curl max",
+          "curl median", "ours / curl", "of medians", "SHA-256"], rows)
+
+
+# --- jobs ---
+
+def points(rows, cols):
+    path = FOLDER / f"points-{rows}-{cols}.npy"
+    if not path.exists():
+        bench("points", path, rows, cols)
+    return path
+
+
+def kmeans(path, clusters, rounds, shards):
+    return ["kmeans", path, "--n-clusters", clusters, "--init", "random", "--tol", "0", "--max-iter", rounds, "--shards", shards]
+
+
+def train(flags, environment=None):
+    """What the program says at the end, with the seconds of a round: from the end of round 2 to that of the last,
+    for rows are loaded in the first."""
+    out = FOLDER / "run"
+    shutil.rmtree(out, ignore_errors=True)
+    begin = time.monotonic()
+    result = json.loads(run([PROGRAM, "train", *flags, "--out", out, "--json", "--quiet"], environment))
+    result["wall_s"] = time.monotonic() - begin
+    with open(out / "metrics.jsonl") as lines:
+        elapsed = {line["round"]: line["elapsed_s"] for line in map(json.loads, lines) if "round" in line}
+    last = max(elapsed)
+    result["round_s"] = (elapsed[last] - elapsed[2]) / (last - 2) if last > 2 else float("nan")
+    shutil.rmtree(out)
+    return result
+
+
+fresh = iter(range(10**6))
+
+
+def on_store(flags, workers, where, *more):
+    """The flags of the same job at a new place, and the environment it needs: a directory, or a running Azurite."""
+    name = f"job-{os.getpid()}-{next(fresh)}"
+    store = FOLDER / name if where is None else f"azure://{ACCOUNT}/bench/{name}"
+    return [*flags, "--workers", workers, "--runtime", "storage", "--store", store, *more], where
+
+
+def train_on_store(*arguments):
+    flags, environment = on_store(*arguments)
+    result = train(flags, environment)
+    if environment is None:
+        shutil.rmtree(flags[flags.index("--store") + 1], ignore_errors=True)
+    return result
+
+
+# --- 2. rounds, against threads ---
+
+def overhead(size):
+    turns, rounds, shards, workers = (1, 5, 8, 2) if size.quick else (5, 12, 8, 2)
+    flags = kmeans(size.points, size.clusters, rounds, shards)
+    results = {"threads": [], "storage": []}
+    for turn in range(turns):
+        for runtime in (("threads", "storage") if turn % 2 else ("storage", "threads")):
+            results[runtime].append(train([*flags, "--runtime", "threads", "--workers", workers]) if runtime == "threads"
+                                    else train_on_store(flags, workers, None))
+        say(f"overhead, turn {turn + 1} of {turns}: " + ", ".join(f"{name} {r[-1]['round_s']:.3f} s a round" for name, r in results.items()))
+    equal = len({r["model_sha256"] for both in results.values() for r in both}) == 1
+    rows = []
+    for what, value in (("a round", lambda r: r["round_s"]), ("all training", lambda r: r["seconds"]["train"]), ("the command", lambda r: r["wall_s"])):
+        threads, storage = ([value(r) for r in results[name]] for name in ("threads", "storage"))
+        of_min, of_median = min(storage) / min(threads) - 1, statistics.median(storage) / statistics.median(threads) - 1
+        rows.append([what, *(f"{f(v):.3f}" for v in (threads, storage) for f in (min, statistics.median)), f"{of_min:+.1%}", f"{of_median:+.1%}",
+                     "equal" if equal else "NOT EQUAL"])
+        if what != "the command":
+            asked(f"rounds on a directory over threads, seconds of {what}", f"{of_min:+.1%} (medians {of_median:+.1%})", "≤ 15 %",
+                  equal and of_median <= 0.15)
+    table(f"k-means of {size.text}, {rounds} rounds, {shards} shards, {workers} workers, {turns} turns: seconds", ["", "threads min", "threads median",
+          "storage min", "storage median", "more", "of medians", "model SHA-256"], rows)
+    print("\nA round: from the end of the second to the end of the last. All training: workers' fetching of rows and the result included,"
+          "\nnot the submitting. The command: from its start to its exit, submitting included.")
+
+
+# --- 3. requests ---
+
+def requests(size):
+    """The bill of a job of many rounds less that of one of few: whatever a job costs once is in both. The lease is
+    an hour, so that no renewal or heartbeat falls into a job: those are by the second, and have a job of their own.
+    Polls, too, are by the second, and are those of the longer job over the seconds it trained."""
+    few, many = (5, 15) if size.quick else (5, 45)
+    cases = [(shards, workers, None) for shards in ((8, 16) if size.quick else (8, 16, 64)) for workers in ((1, 2) if size.quick else (1, 2, 8))]
+    rows, most = [], {}
+
+    def pair(shards, workers, environment, lease):
+        """Requests by kind, and polls, that the rounds between have cost; and the longer job."""
+        short, long = (train_on_store(kmeans(size.fewer_points, size.clusters, rounds, shards), workers, environment, "--lease", lease)
+                       for rounds in (few, many))
+        kinds = {kind: (count - short["bill"]["requests"][kind]) / (many - few) for kind, count in long["bill"]["requests"].items()}
+        return kinds, (long["bill"]["polls"] - short["bill"]["polls"]) / (many - few), long
+
+    expected = {shards: train([*kmeans(size.fewer_points, size.clusters, many, shards), "--runtime", "threads", "--workers", "2"])["model_sha256"]
+                for shards in {16, *(case[0] for case in cases)}}
+    with azurite() as environment:
+        for shards, workers, where in [*cases, (16, 4, environment)]:
+            group = shards if shards <= 8 else 1 << math.floor(math.log2(shards) / 2 + 0.5)
+            tasks = shards + (math.ceil(shards / group) if group < shards else 0) + 1
+            kinds, polls, long = pair(shards, workers, where, 3600)
+            each = sum(kinds[kind] for kind in ("put", "get", "list", "remove")) - polls
+            limit = 3 * shards + 3 * math.sqrt(shards)
+            seconds, bill = long["seconds"]["train"], long["bill"]
+            rate = bill["polls"] / seconds / tasks
+            equal = long["model_sha256"] == expected[shards]
+            store = "directory" if where is None else "Azurite"
+            most[store] = max(most.get(store, 0.0), rate)
+            rows.append([store, shards, workers, f"{long['round_s']:.2f}", *(f"{kinds[kind]:.1f}" for kind in ("put", "get", "list", "remove")), f"{polls:.1f}",
+                         f"{each:.1f}", f"{limit:.1f}", f"{each / limit:.2f}", f"{rate:.2f}", f"{bill['requests']['lease'] / seconds:.2f}", bill["retries"],
+                         "equal" if equal else "NOT EQUAL"])
+            asked(f"requests of a round, S = {shards}, W = {workers}, {store}", f"{each:.1f}", f"≤ {limit:.1f}", equal and each <= limit)
+            say(f"requests, S = {shards}, W = {workers}, {store}: {each:.1f} of {limit:.1f} a round")
+        # The second's share, with a lease short enough to see it.
+        shards, workers, lease, tasks = 16, 4, 3, 16 + 4 + 1
+        long = pair(shards, workers, environment, lease)[2]
+        renewals = long["bill"]["requests"]["renew"] / long["seconds"]["train"]
+    table(f"Requests of a round of k-means, {size.text_fewer}: a job of {many} rounds less one of {few}", ["store", "S", "W", "s a round", "put", "get", "list",
+          "remove", "of them polls", "without polls", "3·S + 3·√S", "ratio", "polls a task and second", "queue looks a second", "retries", "model SHA-256"], rows)
+    print("\nCounted by the workers' own meters, every try of every request, as a cloud would bill: a blob removed is a request, in a batch too."
+          "\nPolls: requests for what others have to put that found nothing new. S shards, W workers; tasks: S + groups (where S > 8) + 1."
+          f"\nBy the second, S = {shards}, W = {workers}, Azurite, --lease {lease}: {renewals:.1f} renewals"
+          f" ({tasks} tasks every {lease / 3:g} s are {tasks / (lease / 3):.1f}), and a heartbeat of one put and one list of each worker as often;"
+          f"\nat the default lease of 30 s these would be {tasks / 10:.1f} + {2 * workers / 10:.1f} requests a second.")
+    for store, rate in most.items():
+        asked(f"polls a task and second, the most, {store}", f"{rate:.2f}", "≤ 2" if store == "Azurite" else "≤ 2 where requests cost",
+              rate <= 2 if store == "Azurite" else None)
+
+
+# --- 4. resuming ---
+
+def steps_done(store):
+    """Steps whose sum or whose following state is at the store: the names of both say which."""
+    done = 0
+    for job in store.glob("blobs/*/"):
+        done = max([done, *(int(p.parent.name) + 1 for p in job.glob("rounds/*/total")), *(int(p.name) for p in job.glob("state/*"))])
+    return done
+
+
+def wait_until(condition, limit, what):
+    begin = time.monotonic()
+    while not condition():
+        if time.monotonic() - begin > limit:
+            raise SystemExit(f"{what}: not within {limit} s")
+        time.sleep(0.002)
+    return time.monotonic() - begin
+
+
+def resume(size):
+    """All worker processes are killed (SIGKILL) at a random moment, and as many are started at once. Measured from the
+    start of the new ones to the first sum of a round that was not there, the fetching of rows by the new ones included."""
+    kills, workers, lease, shards = (2, 2, 2, 8) if size.quick else (8, 2, 5, 8)
+    rounds = 5 * kills + 5
+    store = FOLDER / f"resume-{os.getpid()}"
+    shutil.rmtree(store, ignore_errors=True)
+    flags = kmeans(size.points, size.clusters, rounds, shards)
+    expected = train([*flags, "--runtime", "threads", "--workers", workers])
+    run([PROGRAM, "submit", *flags, "--store", store, "--lease", lease, "--quiet"])
+
+    def start():
+        return [subprocess.Popen([PROGRAM, "worker", "--store", store, "--threads", "1", "--quiet"]) for _ in range(workers)]
+
+    chance, took = random.Random(4), []
+    alive = start()
+    try:
+        before = 0
+        for kill in range(kills):
+            wait_until(lambda: steps_done(store) >= before + 2, 120, "two more steps")
+            time.sleep(chance.uniform(0, 2 * expected["round_s"]))
+            for worker in alive:
+                worker.kill()
+            for worker in alive:
+                worker.wait()
+            before = steps_done(store)
+            alive = start()
+            took.append(wait_until(lambda: steps_done(store) > before, 20 * lease, "a round after a kill"))
+            say(f"resume, kill {kill + 1} of {kills} after step {before}: {took[-1]:.2f} s")
+        for worker in alive:
+            if worker.wait(timeout=600) != 0:
+                raise SystemExit("a worker failed")
+    finally:
+        for worker in alive:
+            worker.kill()
+    out = FOLDER / "run"
+    shutil.rmtree(out, ignore_errors=True)
+    fetched = json.loads(run([PROGRAM, "fetch", "--store", store, "--out", out, "--json", "--quiet"]))
+    equal = fetched.get("model_sha256") == expected["model_sha256"]
+    with open(out / "metrics.jsonl") as lines:
+        round_s = statistics.median(line["seconds"] for line in map(json.loads, lines) if "round" in line)
+    shutil.rmtree(out)
+    shutil.rmtree(store, ignore_errors=True)
+    limit = lease + round_s
+    table(f"Seconds to the next round after all {workers} workers were killed, {kills} times in one job of {rounds} rounds, --lease {lease}",
+          ["min", "median", "max", "a round", "lease + a round", "within", "model SHA-256"],
+          [[f"{min(took):.2f}", f"{statistics.median(took):.2f}", f"{max(took):.2f}", f"{round_s:.2f}", f"{limit:.2f}", f"{sum(t <= limit for t in took)} of {kills}",
+            "equal" if equal else "NOT EQUAL"]])
+    asked(f"seconds to the next round after all were killed, the longest of {kills}", f"{max(took):.2f}", f"≤ {limit:.2f} (lease + a round)",
+          equal and max(took) <= limit)
+
+
+# --- 5. barriers ---
+
+def barriers(size):
+    """What the paper saw: a counter changed by compare-and-swap costs more, the more workers meet there."""
+    repeats = 3 if size.quick else 9
+    median = lambda passes, what: statistics.median(p[what] for p in passes)
+    rows = []
+    with azurite() as environment:
+        for store in ("directory", "Azurite"):
+            ratios = {}
+            for workers in ((1, 4, 16) if size.quick else (1, 2, 4, 8, 16, 32, 64)):
+                folder = FOLDER / "barrier"
+                shutil.rmtree(folder, ignore_errors=True)
+                url = folder if store == "directory" else f"azure://{ACCOUNT}/bench/barrier-{workers}"
+                both = bench("barrier", url, workers, repeats, environment=environment)
+                shutil.rmtree(folder, ignore_errors=True)
+                listed, counted = both["list"], both["counter"]
+                ratios[workers] = median(counted, "seconds") / median(listed, "seconds")
+                least = lambda passes: min(p["seconds"] for p in passes)
+                rows.append([store, workers, *(f"{1e3 * v:.1f}" for v in (least(listed), median(listed, "seconds"), least(counted), median(counted, "seconds"))),
+                             f"{ratios[workers]:.1f}", f"{median(counted, 'conflicts'):.0f}", f"{median(listed, 'requests'):.0f}", f"{median(counted, 'requests'):.0f}"])
+            asked(f"barrier alone, counter over list, {store}", ", ".join(f"{w}: {r:.1f}" for w, r in ratios.items()), "grows with the workers",
+                  max(ratios) == max(ratios, key=ratios.get))
+            say(f"barriers, {store}: done")
+        table(f"A barrier alone: ms until the reducer knows that all updates are there, {repeats} times", ["store", "workers", "list min", "list median",
+              "counter min", "counter median", "of medians", "swaps that failed", "requests, list", "requests, counter"], rows)
+
+        rows, turns, rounds = [], *((1, 8) if size.quick else (3, 22))
+        for shards in ((8,) if size.quick else (8, 16, 32)):
+            flags = kmeans(size.small, 64, rounds, shards)
+            expected = train([*flags, "--runtime", "threads", "--workers", "2"])["model_sha256"]
+            results = {"list": [], "counter": []}
+            for turn in range(turns):
+                for how in (("list", "counter") if turn % 2 else ("counter", "list")):
+                    results[how].append(train_on_store(flags, shards, environment, "--barrier", how))
+            equal = all(r["model_sha256"] == expected for both in results.values() for r in both)
+            listed, counted = ([r["round_s"] for r in results[how]] for how in ("list", "counter"))
+            ratio = statistics.median(counted) / statistics.median(listed)
+            rows.append([shards, shards, *(f"{f(v):.3f}" for v in (listed, counted) for f in (min, statistics.median)), f"{ratio:.2f}",
+                         *(statistics.median(r["bill"]["requests_total"] for r in results[how]) for how in ("list", "counter")), "equal" if equal else "NOT EQUAL"])
+            asked(f"a round of a job at Azurite, S = W = {shards}, counter over list", f"{ratio:.2f}", "> 1", equal and ratio > 1)
+            say(f"barriers, jobs with S = W = {shards}: {ratio:.2f}")
+        table(f"Whole jobs at Azurite, k-means of {size.text_small}, {rounds} rounds, {turns} turns: seconds a round", ["S", "W", "list min", "list median",
+              "counter min", "counter median", "of medians", "requests, list", "requests, counter", "model SHA-256"], rows)
+        print("\nWorkers look at most twice a second, on average, for each task they hold: rounds as short as these wait for the next look.")
+
+
+class Size:
+    """Of what is learnt: about a second a round on two cores, and a fraction of it where requests are counted."""
+
+    def __init__(self, quick):
+        self.quick = quick
+        rows, fewer_rows, cols, self.clusters = (60_000, 30_000, 16, 200) if quick else (1_000_000, 200_000, 64, 2500)
+        self.points, self.fewer_points, self.small = points(rows, cols), points(fewer_rows, cols), points(20_000, 16)
+        text = f" x {cols}, K = {self.clusters:,}"
+        self.text, self.text_fewer, self.text_small = f"{rows:,}{text}", f"{fewer_rows:,}{text}", "20,000 x 16, K = 64"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parts = {"transfer": lambda size: transfer(size.quick), "overhead": overhead, "requests": requests, "resume": resume, "barriers": barriers}
+    parser.add_argument("--quick", action="store_true", help="small and few: to try the benchmark, not to measure")
+    parser.add_argument("--only", choices=parts, action="append", help="may be repeated")
+    arguments = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print(f"{run(['curl', '--version']).split(' (')[0]}, node {run(['node', '--version']).strip()}, {os.cpu_count()} threads")
+    size = Size(arguments.quick)
+    for name in arguments.only or parts:
+        parts[name](size)
+    table("What was asked for" + (" (--quick: not a measurement)" if arguments.quick else ""), ["", "measured", "asked", "holds"], summary)
+
+
+if __name__ == "__main__":
+    main()
