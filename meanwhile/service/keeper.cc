@@ -97,6 +97,7 @@ std::set<Task> Keeper::held() const {
 
 void Keeper::give_back(const std::vector<Task>& tasks) {
   for (const Task& task : tasks) {
+    const std::lock_guard one_at_a_time(lease_mutex_);
     storage::Message message;
     {
       const std::lock_guard lock(mutex_);
@@ -132,18 +133,21 @@ void Keeper::check() const {
 }
 
 void Keeper::renew_all() {
-  std::vector<std::pair<Task, storage::Message>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    all.assign(held_.begin(), held_.end());
-  }
-  for (auto& [task, message] : all) {
-    const std::string id = message.id, before = message.receipt;
+  for (const Task& task : held()) {
+    const std::lock_guard one_at_a_time(lease_mutex_);
+    storage::Message message;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = held_.find(task);
+      if (found == held_.end()) continue;  // given back meanwhile
+      message = found->second;
+    }
+    const std::string before = message.receipt;
     const bool kept = store_.queue->renew(message, job_.lease_s);
     const std::lock_guard lock(mutex_);
     const auto found = held_.find(task);
-    // Given back, or taken anew, meanwhile: then this receipt is nobody's.
-    if (found == held_.end() || found->second.id != id || found->second.receipt != before) continue;
+    // Taken anew meanwhile, because the lease had been lost: then that one counts.
+    if (found == held_.end() || found->second.receipt != before) continue;
     if (kept) {
       found->second = message;
     } else {

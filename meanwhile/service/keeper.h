@@ -71,6 +71,8 @@ class Keeper {
   const std::function<Json()> about_;
   Bell& bell_;
 
+  // One renewal at a time: each changes the receipt that the next one needs. Taken before mutex_.
+  std::mutex lease_mutex_;
   mutable std::mutex mutex_;  // guards what follows, up to ended_
   std::map<Task, storage::Message> held_;
   std::map<std::string, Seen> seen_;

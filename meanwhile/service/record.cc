@@ -76,11 +76,16 @@ Json to_json(const JobRecord& record) {
 }
 
 JobRecord record_from_json(const Json& json, const std::string& name) {
-  if (!json.is_object() || json.value("kind", "") != "job") {
+  // Not value(), which throws where there is something of another type.
+  const auto holds = [&](const char* key, const Json& value) {
+    return json.is_object() && json.contains(key) && json[key] == value;
+  };
+  if (!holds("kind", "job")) {
     throw Error(ErrorKind::kInput, "{}: is not the record of a job", name);
   }
-  const std::string version = json.value("version", "");
-  if (json.value("format", 0) != kFormat || version != job::kVersion) {
+  const Json said = json.value("version", Json());
+  const std::string version = said.is_string() ? said.get<std::string>() : "";
+  if (!holds("format", kFormat) || version != job::kVersion) {
     throw Error(ErrorKind::kInput,
                 "{}: the job was submitted by meanwhile {}, and this is {}; every worker must be "
                 "of the version that submitted",

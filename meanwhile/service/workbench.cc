@@ -76,6 +76,9 @@ bool Workbench::catch_up() {
       return true;
     }
     if (step_ >= 0) return false;
+    if (!blobs_.get(names_.ready())) {
+      throw Error(ErrorKind::kInterrupted, "{}: the job is gone", blobs_.name());
+    }
     if (base::now_s() - begin_s > timeout_s_) {
       throw Error(ErrorKind::kFailed,
                   "{}: waited {} s for a state of the job below {}, which whoever submitted it "

@@ -172,7 +172,13 @@ WorkerResult Worker::run() {
     } catch (const Error&) {
     }
     if (e.kind() != ErrorKind::kInterrupted) throw;
-    result_.ending = Ending::kGone;
+    // What was needed is gone: with the end of the job, or because it was taken away.
+    if (auto ended = ended_job(*store_.blobs, job_)) {
+      result_.rounds = ended->value("rounds", std::int64_t{0});
+      result_.ended = std::move(*ended);
+    } else {
+      result_.ending = Ending::kGone;
+    }
     return std::move(result_);
   }
   if (result_.ending == Ending::kInterrupted) keeper_.give_back_all();

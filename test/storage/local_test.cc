@@ -250,17 +250,17 @@ TEST_F(LocalStore, FilesThatAreNoMessagesAreLeftAlone) {
   store.queue->push("task");
   const std::string message = files_in(root_ / "queue").at(0);
   const std::vector<std::string> foreign = {
-      message + "~",
-      message + ".bak",
-      "." + message + ".swp",
+      fmt::format("{}~", message),
+      fmt::format("{}.bak", message),
+      fmt::format(".{}.swp", message),
       ".nfs00000001",
       "README",
       "a.b.c.d",
       "....",
-      std::string(37, '0') + ".0.0.",
-      "x" + message.substr(1),
-      message.substr(0, 37) + ".-1.0." + std::string(16, '0'),
-      message.substr(0, 37) + ".99999999999999999999.0." + std::string(16, '0')};
+      fmt::format("{:037}.0.0.", 0),
+      fmt::format("x{}", message.substr(1)),
+      fmt::format("{}.-1.0.{:016}", message.substr(0, 37), 0),
+      fmt::format("{}.99999999999999999999.0.{:016}", message.substr(0, 37), 0)};
   for (const std::string& name : foreign) std::ofstream(root_ / "queue" / name) << "foreign";
   EXPECT_EQ(store.queue->size(), 1);
   const std::vector<Message> leased = store.queue->lease(32, 100);
@@ -301,7 +301,9 @@ TEST_F(LocalStore, ProcessesShareAQueueAndACounter) {
         const std::vector<Message> leased = store.queue->lease(3, 300);
         if (leased.empty()) break;
         for (const Message& message : leased) {
-          if (!store.blobs->put_if_absent("done/" + message.body, bytes_of(message.id))) return 2;
+          if (!store.blobs->put_if_absent(fmt::format("done/{}", message.body),
+                                          bytes_of(message.id)))
+            return 2;
           if (!store.queue->remove(message)) return 3;
         }
       }

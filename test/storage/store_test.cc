@@ -59,14 +59,14 @@ TEST(Location, WhatIsWrongIsSaid) {
   EXPECT_THAT(problem_of("azure://account"), HasSubstr("names no container"));
   EXPECT_THAT(problem_of("azure://account/"), HasSubstr("names no container"));
   EXPECT_THAT(problem_of("azure://ab/container"), HasSubstr("2 characters; it has 3 to 24"));
-  EXPECT_THAT(problem_of("azure://" + std::string(25, 'a') + "/container"), HasSubstr("25 "));
+  EXPECT_THAT(problem_of(fmt::format("azure://{:a>25}/container", "")), HasSubstr("25 "));
   EXPECT_THAT(problem_of("azure://my-account/container"), HasSubstr("'-' is not allowed"));
   EXPECT_THAT(problem_of("azure://Account/container"), HasSubstr("'A' is not allowed"));
   EXPECT_THAT(problem_of("azure://account/co"), HasSubstr("2 characters; it has 3 to 63"));
-  EXPECT_THAT(problem_of("azure://account/" + std::string(64, 'a')), HasSubstr("64 "));
+  EXPECT_THAT(problem_of(fmt::format("azure://account/{:a>64}", "")), HasSubstr("64 "));
   EXPECT_THAT(problem_of("azure://account/a_container"), HasSubstr("'_' is not allowed"));
   for (const std::string container : {"-abc", "abc-", "a--b"}) {
-    EXPECT_THAT(problem_of("azure://account/" + container), HasSubstr("a hyphen"));
+    EXPECT_THAT(problem_of(fmt::format("azure://account/{}", container)), HasSubstr("a hyphen"));
   }
   EXPECT_THAT(problem_of("azure://account/container/a//b"), HasSubstr("a word is empty"));
   EXPECT_THAT(problem_of("azure://account/container/a/../b"), HasSubstr("a word is '..'"));
