@@ -20,6 +20,10 @@ struct Line {
   Json json;
 };
 
+// The line of a round that took `seconds`, `rounds` of training with it.
+Json round_line(const learn::Outcome& outcome, std::int64_t rounds, std::int64_t step,
+                double seconds, double elapsed_s);
+
 class Archive {
  public:
   // Everything is borrowed.

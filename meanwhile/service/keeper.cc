@@ -110,6 +110,19 @@ void Keeper::give_back(const std::vector<Task>& tasks) {
   }
 }
 
+void Keeper::drop(const Task& task) {
+  const std::lock_guard one_at_a_time(lease_mutex_);
+  storage::Message message;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = held_.find(task);
+    if (found == held_.end()) return;
+    message = found->second;
+    held_.erase(found);
+  }
+  store_.queue->remove(message);
+}
+
 void Keeper::give_back_all() {
   const std::set<Task> all = held();
   give_back({all.begin(), all.end()});

@@ -37,6 +37,8 @@ class Keeper {
   // So that others can take them at once.
   void give_back(const std::vector<Task>& tasks);
   void give_back_all();
+  // There is another message for it: this one is removed.
+  void drop(const Task& task);
 
   // As the records showed when they were last looked at:
   int live() const;               // workers, this one included; at least 1

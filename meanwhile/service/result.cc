@@ -15,6 +15,29 @@ namespace meanwhile::service {
 using base::Error;
 using base::ErrorKind;
 
+std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
+  auto ended = get_json(blobs, job.names().result());
+  if (ended && ended->value("status", "") == "failed") {
+    throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
+  }
+  return ended;
+}
+
+void tidy_up(storage::Store& store, const JobRecord& job) {
+  if (store.blobs->get(job.names().ready())) remove_job(store, job, true);
+}
+
+Json to_json(const storage::Usage& usage) {
+  Json requests = Json::object();
+  for (std::size_t i = 0; i < usage.requests.size(); ++i) {
+    requests[storage::kRequestNames[i]] = usage.requests[i];
+  }
+  return {{"requests", requests},
+          {"bytes_sent", usage.bytes_sent},
+          {"bytes_received", usage.bytes_received},
+          {"retries", usage.retries}};
+}
+
 Json bill(storage::BlobStore& blobs, const JobRecord& job, const Prices& prices) {
   const Names names = job.names();
   std::map<std::string, Json> said;  // by worker; the last word counts
@@ -98,11 +121,8 @@ Status status_of(storage::Store& store, const JobRecord& job) {
 
 std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job) {
   const Names names = job.names();
-  auto ended = get_json(blobs, names.result());
+  auto ended = ended_job(blobs, job);
   if (!ended) return std::nullopt;
-  if (ended->value("status", "") == "failed") {
-    throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
-  }
   Result result;
   Pace pace;
   for (int tries = 0; result.model.empty(); ++tries) {

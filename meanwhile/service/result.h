@@ -12,6 +12,9 @@
 
 namespace meanwhile::service {
 
+// What was used, as the records of workers say it.
+Json to_json(const storage::Usage& usage);
+
 // What storage and machines cost. The defaults are those of "K-means on Azure".
 struct Prices {
   double per_hour = 0.10;  // of a worker
@@ -41,6 +44,11 @@ struct Result {
 };
 // Nothing when the job has not ended. THROWS Error(kFailed) with its message when it has failed.
 std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job);
+
+// result.json; nothing when there is none yet. THROWS Error(kFailed) when the job has failed.
+std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job);
+// Of a job that has ended: removes what is left beside its result, if whoever wrote that did not.
+void tidy_up(storage::Store& store, const JobRecord& job);
 
 // Ends the job for everybody and removes all of it; waits a while for its workers to leave.
 // Returns how many had not when it gave up waiting.

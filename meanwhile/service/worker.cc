@@ -22,6 +22,8 @@
 #include "meanwhile/service/missing.h"
 #include "meanwhile/service/pace.h"
 #include "meanwhile/service/reducer.h"
+#include "meanwhile/service/result.h"
+#include "meanwhile/service/share.h"
 
 namespace meanwhile::service {
 
@@ -35,23 +37,8 @@ constexpr double kSlow = 2;  // times as long as usual: late
 constexpr double kSlowAtLeastSeconds = 0.5;
 constexpr double kLookRoundSeconds =
     1;  // between two looks whether the job has gone ahead or ended
-constexpr double kLeaseEverySeconds = 0.5;
 constexpr double kLongestWaitSeconds = 0.1;  // between two looks at all the rest
-constexpr double kGraceSeconds = 1;          // before more than a fair share is taken
 constexpr double kPatienceSeconds = 10;      // for others to see that the job has ended
-
-// The result; nothing when there is none yet. THROWS Error(kFailed) when the job has failed.
-std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
-  auto ended = get_json(blobs, job.names().result());
-  if (ended && ended->value("status", "") == "failed") {
-    throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
-  }
-  return ended;
-}
-
-void tidy_up(storage::Store& store, const JobRecord& job) {
-  if (store.blobs->get(job.names().ready())) remove_job(store, job, true);
-}
 
 class Worker {
  public:
@@ -70,7 +57,8 @@ class Worker {
         budget_(options.polls_per_task_s),
         reducer_(*store.blobs, job, budget_, bell_),
         keeper_(
-            store, job, options.id, [this] { return about(); }, bell_) {}
+            store, job, options.id, [this] { return about(); }, bell_),
+        share_(*store.blobs, keeper_, job, options.id) {}
 
   WorkerResult run();
 
@@ -88,8 +76,6 @@ class Worker {
   bool is_due();
   bool advance();
   void absorb(std::span<const double> total);
-  bool take_more();
-  bool leave_some_to_others();
   bool help_the_slow();
   bool look_round();
   void check_deadline();
@@ -123,7 +109,7 @@ class Worker {
   double elapsed_at_step_s_ = 0;
   double usual_s_ = -1;    // of steps; -1: not known
   double own_work_s_ = 0;  // in this step
-  double leased_s_ = -1e9, looked_s_ = 0, idle_s_ = 0, late_listed_s_ = 0, repaired_s_ = 0;
+  double looked_s_ = 0, idle_s_ = 0, late_listed_s_ = 0, repaired_s_ = 0;
   Pace pace_;
   bool waiting_ = false;  // in this step, and pace_ says since when
   bool ended_ = false;
@@ -131,6 +117,7 @@ class Worker {
   // Last: their threads use what is above.
   Reducer reducer_;
   Keeper keeper_;
+  Share share_;
 };
 
 std::set<int> Worker::held_shards() const {
@@ -204,7 +191,7 @@ void Worker::loop() {
     if (!done_ && work()) continue;
     if (!done_ && advance()) continue;
     if (done_ && end()) continue;
-    if (take_more()) continue;
+    if (share_.take_more(now_s() - idle_s_, own_work_s_, bench_.threads())) continue;
     if (look_round()) continue;
     if (!done_ && help_the_slow()) continue;
     check_deadline();
@@ -231,7 +218,7 @@ void Worker::begin_step() {
   said_rounds_ = bench_.rounds();
   said_left_ = bench_.rounds_left();
   if (!done_) reducer_.begin(bench_.step(), bench_.update_size());
-  if (keeper_.somebody_starves()) leave_some_to_others();
+  share_.give_back();
 }
 
 void Worker::look_at_what_is_held() {
@@ -276,6 +263,7 @@ bool Worker::make_updates(const std::set<int>& shards, const std::set<int>& held
     reducer_.own(step, shard, update);
     const std::lock_guard lock(mutex);
     made_.insert(shard);
+    if (held.count(shard) != 0) share_.made(shard, first);
     ++result_.updates;
     result_.wasted += first ? 0 : 1;
     somebody_first_ |= !first;
@@ -321,17 +309,7 @@ void Worker::absorb(std::span<const double> total) {
   if (outcome.phase != learn::Phase::kSeed) {
     last_ = outcome;
     said_round_s_ = seconds;
-    Json line;
-    if (outcome.phase == learn::Phase::kTrain) {
-      line["round"] = bench_.rounds();
-    } else {
-      line["phase"] = "score";
-    }
-    line["objective"] = outcome.objective;
-    if (outcome.record.is_object()) line.update(outcome.record);
-    line["step"] = step;
-    line["seconds"] = seconds;
-    line["elapsed_s"] = archive_.elapsed_s();
+    Json line = round_line(outcome, bench_.rounds(), step, seconds, archive_.elapsed_s());
     line["storage"] = {
         {"worker", options_.id}, {"polls", budget_.polls()}, {"usage", to_json(meter_.usage())}};
     archive_.add({step, std::move(line)});
@@ -373,38 +351,6 @@ bool Worker::end() {
   }
   pace_.missed(budget_.spend());
   return false;
-}
-
-// When all that is held waits: more messages, if there are any.
-bool Worker::take_more() {
-  const int tasks = static_cast<int>(tasks_of(layout_).size());
-  const int share = (tasks + keeper_.live() - 1) / keeper_.live();
-  const double now = now_s();
-  const bool more_than_fair = static_cast<int>(held_.size()) >= share;
-  if (more_than_fair && now - idle_s_ < std::max(kGraceSeconds, own_work_s_ / 2)) return false;
-  if (static_cast<int>(held_.size()) == tasks || now - leased_s_ < kLeaseEverySeconds) return false;
-  const std::vector<Task> taken = keeper_.take(bench_.threads());
-  if (taken.empty()) {
-    leased_s_ = now;
-    return false;
-  }
-  if (held_.empty()) keeper_.beat();
-  return true;
-}
-
-// A worker that came later has nothing to do: gives back what is above a fair share.
-bool Worker::leave_some_to_others() {
-  const std::set<Task> held = keeper_.held();
-  const int tasks = static_cast<int>(tasks_of(layout_).size());
-  const int share = (tasks + keeper_.live() - 1) / keeper_.live();
-  std::vector<Task> given;
-  for (auto task = held.rbegin(); task != held.rend(); ++task) {
-    if (static_cast<int>(held.size() - given.size()) <= share) break;
-    if (task->kind == Task::Kind::kShard) given.push_back(*task);
-  }
-  keeper_.give_back(given);
-  if (!given.empty()) leased_s_ = now_s() + kGraceSeconds;
-  return !given.empty();
 }
 
 // Makes an update that is late in somebody else's place. The first copy wins, and both are equal.
@@ -489,17 +435,6 @@ void Worker::wait(std::uint64_t mark) {
 }
 
 }  // namespace
-
-Json to_json(const storage::Usage& usage) {
-  Json requests = Json::object();
-  for (std::size_t i = 0; i < usage.requests.size(); ++i) {
-    requests[storage::kRequestNames[i]] = usage.requests[i];
-  }
-  return {{"requests", requests},
-          {"bytes_sent", usage.bytes_sent},
-          {"bytes_received", usage.bytes_received},
-          {"retries", usage.retries}};
-}
 
 WorkerResult work(storage::Store& store, const storage::Meter& meter, const JobRecord& job,
                   const MakeLearner& make, const WorkerOptions& options,

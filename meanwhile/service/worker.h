@@ -50,7 +50,4 @@ WorkerResult work(storage::Store& store, const storage::Meter& meter, const JobR
                   const MakeLearner& make, const WorkerOptions& options,
                   const std::function<void(const job::RoundEvent&)>& observe = {});
 
-// What was used, as the records of workers say it.
-Json to_json(const storage::Usage& usage);
-
 }  // namespace meanwhile::service
