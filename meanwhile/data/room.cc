@@ -175,8 +175,11 @@ void Room::fill(int shard, const Dataset& rows) {
   if (data::rows(rows.x) != range.end - range.begin) wrong("rows");
   if (stored(rows.x) != outline_.shard_stored[s]) wrong("values");
   if (cols(rows.x) != outline_.cols) wrong("columns");
-  if (rows.labels.empty() == outline_.labelled) wrong("labels");
-  if (rows.weights.empty() == outline_.weighted) wrong("weights");
+  const auto numbers = [&](bool there) {
+    return there ? static_cast<std::size_t>(range.end - range.begin) : 0;
+  };
+  if (rows.labels.size() != numbers(outline_.labelled)) wrong("labels");
+  if (rows.weights.size() != numbers(outline_.weighted)) wrong("weights");
   const std::int64_t at = first_stored_[s], count = outline_.shard_stored[s];
   std::visit(
       [&](const auto& m) {
