@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/trace.h"
 #include "meanwhile/cli/flags.h"
@@ -71,7 +72,10 @@ Json fetch_job(OpenStore& opened, const service::JobRecord& job, const StoreFlag
                 "{}: the job has not ended; 'meanwhile status --store {}' shows how far it is",
                 opened.store.blobs->name(), shell_quoted(store.url()));
   }
-  directory.write_metrics(result->metrics);
+  // Behind the rounds of a run that was resumed.
+  const std::filesystem::path metrics = directory.path() / "metrics.jsonl";
+  const std::string before = std::filesystem::exists(metrics) ? base::read_file(metrics) : "";
+  directory.write_metrics(before + result->metrics);
   directory.write_model(result->model);
   Json ended = result->ended;
   ended["bill"] = service::bill(*opened.store.blobs, job, store.prices());
@@ -171,6 +175,7 @@ void run_on_store(const Asked& asked, const StoreFlags& store, const StorageAske
       result.stopped_because = "interrupted";
       node.directory->write_run({{"status", "interrupted"}, {"finished", false}});
     } else {
+      if (asked.resumed) node.directory->keep_metrics(asked.resumed->rounds);
       const Json ended = fetch_job(*opened, job, store, *node.directory);
       result.done = true;
       result.rounds = ended.value("rounds", std::int64_t{0});
