@@ -340,7 +340,7 @@ def check_a_full_disk_is_said_and_survived(box):
     write_long_data(box)
     place = box / "small"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         print("SKIPPED: a full disk: only root can mount a small file system")
         return
