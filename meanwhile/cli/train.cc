@@ -240,6 +240,13 @@ int Train::report(const Context& context, const Node& node) const {
   const std::string path = shell_quoted(directory.path().string());
   const std::string resume = fmt::format("{} train {} {} --resume {}", program, asked_.entry.name,
                                          asked_.input.as_typed(), path);
+  if (result.interrupted && asked_.runtime == "storage") {
+    console.say(
+        fmt::format("interrupted; the job waits at {0}: go on with the same command, or with {1} "
+                    "worker --store {0}\n",
+                    shell_quoted(store_.url()), program));
+    return kExitInterrupted;
+  }
   if (result.interrupted) {
     console.say(fmt::format("interrupted after round {}; go on with: {}\n", result.rounds, resume));
     return kExitInterrupted;
@@ -248,12 +255,13 @@ int Train::report(const Context& context, const Node& node) const {
   console.say(fmt::format(
       "{} of {} rows x {} columns: {} rounds, {}\n"
       "objective {:.9g}, {} of training after {} of reading, {} workers, {} shards, {}\n"
-      "{}run directory: {}\n\n"
+      "{}{}run directory: {}\n\n"
       "next:\n",
       asked_.entry.name, shape["rows"].get<std::int64_t>(), shape["cols"].get<std::int64_t>(),
       result.rounds, result.stopped_because, result.objective, duration(result.train_s),
       duration(node.record["seconds"]["load"]), result.workers, result.shards,
-      node.record["simd"].get<std::string>(), last_measures(result.record), path));
+      node.record["simd"].get<std::string>(), last_measures(result.record),
+      node.record.contains("bill") ? bill_text(node.record["bill"]) : "", path));
   if (!result.done) console.say(fmt::format("  {}\n", resume));
   console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} {2} --out labels.npy\n", program,
                           path, asked_.input.as_typed()));
