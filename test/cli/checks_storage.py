@@ -1,5 +1,6 @@
 """Jobs at a store that is a directory: the same model as on threads, whoever comes, goes, or is stopped."""
 
+import errno
 import json
 import os
 import shutil
@@ -340,7 +341,7 @@ def check_a_full_disk_is_said_and_survived(box):
     write_long_data(box)
     place = box / "small"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         print("SKIPPED: a full disk: only root can mount a small file system")
         return
@@ -348,12 +349,16 @@ def check_a_full_disk_is_said_and_survived(box):
         os.symlink("small/job", box / "job")
         ballast = place / "ballast"
 
-        def fill(room):
-            free = shutil.disk_usage(place).free
-            ballast.write_bytes(bytes(max(0, free - room)))
+        def fill():
+            with open(ballast, "wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(bytes(1 << 16))
+                except OSError as error:
+                    expect(error.errno == errno.ENOSPC, error)
 
         flags = f"{LONG} --max-iter 3000"  # memory is fast
-        fill(64 * 1024)
+        fill()
         done = box.run(f"submit {flags} --lease 1 --store small/job", code=1)
         expect("No space" in done.stderr and len(messages(done.stderr)) == 1, done.stderr)
         ballast.unlink()
@@ -361,7 +366,7 @@ def check_a_full_disk_is_said_and_survived(box):
         with Workers(box) as workers:
             running = [workers.start(), workers.start()]
             workers.begun()
-            fill(0)
+            fill()
             for process in running:
                 said = ended(process, code=1)
                 expect("No space" in said and len(messages(said)) == 1, said)

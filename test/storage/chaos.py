@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Workers that are killed, stopped and started again at random, until every job has ended:
+
+    test/storage/chaos.py PROGRAM [--kills 200] [--seed N] [--seconds 300]
+
+Every job must end and have the model of threads, to the last bit. The seed fixes what is done to whom and how
+often; when it meets them is up to the machine. Also measured: all workers are killed, new ones start; how long
+until the job is a round further? A lease, for the tasks of the dead to come back, and a round.
+"""
+
+import argparse
+import itertools
+import json
+import pathlib
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from harness import Failure, Sandbox, expect, libsvm_text, points, write_npy  # noqa: E402
+
+LEASE = 1
+# Some hundred steps each; seeding k-means is one or more a centre.
+JOBS = (
+    "kmeans x.npy --n-clusters 60 --init k-means++ --max-iter 40 --tol 0",
+    "svm rows.libsvm --solver sgd --send gradient --batch-fraction 0.5 --max-iter 300 --tol 0",
+    "logistic wide.libsvm --solver sgd --l2 0 --max-iter 300 --tol 0",
+    "logistic rows.libsvm --solver lbfgs --l2 1e-9 --max-iter 300 --tol 0",
+)
+SHARDS = (8, 20)
+MOST_WORKERS = 4
+STOPPED = 1.5  # leases
+
+
+class Chaos:
+    def __init__(self, box, draw, deadline):
+        self.box, self.draw, self.deadline = box, draw, deadline
+        self.running, self.stopped = [], []  # processes; (process, when it goes on)
+        self.kills = self.starts = self.stops = 0
+        self.recoveries = []
+
+    def start(self):
+        self.starts += 1
+        process = self.box.start(["worker", "--store", "job", "--threads", "1", "--quiet"],
+                                 stdout=subprocess.DEVNULL)
+        self.running.append(process)
+
+    def kill(self, process):
+        """Returns whether it was still there to be killed."""
+        process.kill()
+        _, said = process.communicate()
+        self.running = [other for other in self.running if other is not process]
+        self.stopped = [(other, when) for other, when in self.stopped if other is not process]
+        if process.returncode == -signal.SIGKILL:
+            self.kills += 1
+        else:
+            self.expect_well(process, said)
+
+    def kill_all(self):
+        for process in self.everybody():
+            self.kill(process)
+
+    def everybody(self):
+        return self.running + [process for process, _ in self.stopped]
+
+    @staticmethod
+    def expect_well(process, said):
+        expect(process.returncode == 0, f"a worker ended with {process.returncode}: {said}")
+
+    def reap(self):
+        """Forgets workers that have ended, which they may only do well; wakes those whose time has come."""
+        for process in [p for p in self.running if p.poll() is not None]:
+            self.running.remove(process)
+            self.expect_well(process, process.communicate()[1])
+        now = time.monotonic()
+        for process, when in [entry for entry in self.stopped if entry[1] <= now]:
+            process.send_signal(signal.SIGCONT)
+            self.stopped.remove((process, when))
+            self.running.append(process)
+
+    def stop(self, process):
+        self.stops += 1
+        process.send_signal(signal.SIGSTOP)
+        self.running.remove(process)
+        self.stopped.append((process, time.monotonic() + STOPPED * LEASE))
+
+    def is_done(self):
+        return bool(list((self.box / "job/blobs").glob("*/result.json")))
+
+    def pause(self, seconds):
+        """Lets the job go on for a while. Returns whether it is done."""
+        until = time.monotonic() + seconds
+        while not self.is_done():
+            expect(time.monotonic() < self.deadline, "the time given for all jobs is over")
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def step(self):
+        """How far the job is: the newest total, or state."""
+        found = [0]
+        for folder in (self.box / "job/blobs").glob("*/rounds/*"):
+            found += [int(folder.name) + 1] if (folder / "total").exists() else []
+        for state in (self.box / "job/blobs").glob("*/state/*"):
+            found += [int(state.name)] if state.name.isdigit() else []
+        return max(found)
+
+    def act(self):
+        """Something bad, chosen by the seed."""
+        deed = self.draw.choices(("kill", "all", "newborn", "stop"), (6, 1, 2, 1))[0]
+        if deed == "all":
+            self.kill_all()
+            self.recover()
+        elif deed == "newborn":
+            self.start()
+            time.sleep(self.draw.uniform(0, 0.02))
+            self.kill(self.running[-1])
+        elif self.running:
+            victim = self.draw.choice(self.running)
+            self.stop(victim) if deed == "stop" else self.kill(victim)
+
+    def recover(self):
+        """Starts workers where all were killed, and takes the time until there is a new total."""
+        before, begin = self.step(), time.monotonic()
+        for _ in range(self.draw.randint(2, MOST_WORKERS)):
+            self.start()
+        while self.step() <= before and not self.is_done():
+            expect(time.monotonic() < self.deadline, "no round after all were killed")
+            self.reap()
+            time.sleep(0.005)
+        if not self.is_done():
+            self.recoveries.append(time.monotonic() - begin)
+
+    def job(self, flags, most_kills):
+        """One job from submission to model. Returns its model_sha256."""
+        self.box.run(f"submit {flags} --lease {LEASE} --store job --quiet")
+        last = self.kills + most_kills
+        while not self.is_done():
+            self.reap()
+            while len(self.running) < self.draw.randint(2, MOST_WORKERS):
+                self.start()
+            if self.pause(self.draw.uniform(0, 0.25)):
+                break
+            if self.kills < last:
+                self.act()
+        # Whoever is left must find its way home.
+        for process, _ in self.stopped:
+            process.send_signal(signal.SIGCONT)
+        for process in self.everybody():
+            _, said = process.communicate(timeout=60)
+            self.expect_well(process, said)
+        self.running, self.stopped = [], []
+        run = f"run-{self.starts}"
+        result = self.box.json(f"fetch --store job --remove --quiet --out {run}")
+        expect(self.box.rounds(run) == list(range(1, result["rounds"] + 1)), f"rounds {self.box.rounds(run)}")
+        return result["model_sha256"]
+
+
+def write_data(box):
+    write_npy(box / "x.npy", points(3000, 6, blobs=60), 3000, 6)
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    (box / "wide.libsvm").write_text(libsvm_text(300, 600, 10))
+
+
+def round_seconds(box, run):
+    lines = [json.loads(line) for line in (box / run / "metrics.jsonl").read_text().splitlines()]
+    return statistics.median(line["seconds"] for line in lines if "round" in line)
+
+
+def run(box, draw, kills, deadline):
+    write_data(box)
+    chaos = Chaos(box, draw, deadline)
+    done, models = 0, {}
+    rounds = []
+    try:
+        for flags, shards in itertools.cycle(itertools.product(JOBS, SHARDS)):
+            if done >= len(JOBS) * len(SHARDS) and chaos.kills >= kills:
+                break
+            words = f"{flags} --shards {shards}"
+            if words not in models:
+                models[words] = box.json(f"train {words} --quiet --out threads-{len(models)}")["model_sha256"]
+            barrier = draw.choice(("list", "list", "counter"))
+            begin, before, starts = time.monotonic(), chaos.kills, chaos.starts
+            found = chaos.job(f"{words} --barrier {barrier}", most_kills=-(-kills // (len(JOBS) * len(SHARDS))))
+            expect(found == models[words], f"{words}: model {found}, on threads {models[words]}")
+            rounds.append(round_seconds(box, f"run-{chaos.starts}"))
+            done += 1
+            print(f"  {words} --barrier {barrier}: {chaos.kills - before} kills, {chaos.starts - starts} starts, "
+                  f"{time.monotonic() - begin:.1f} s", flush=True)
+    finally:
+        for process in chaos.everybody():
+            process.kill()
+            process.communicate()
+    return chaos, done, statistics.median(rounds)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--kills", type=int, default=200, help="at least so many; default 200")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=300, help="after which it has failed; default 300")
+    asked = parser.parse_args()
+    begin = time.monotonic()
+    with Sandbox(str(pathlib.Path(asked.program).resolve())) as box:
+        try:
+            chaos, done, round_s = run(box, random.Random(asked.seed), asked.kills, begin + asked.seconds)
+        except Failure as failure:
+            sys.exit(f"chaos.py: seed {asked.seed}: {failure}")
+    print(f"{done} jobs, {chaos.kills} kills, {chaos.stops} stops, {chaos.starts} starts in "
+          f"{time.monotonic() - begin:.0f} s; every model is that of threads")
+    if chaos.recoveries:
+        print(f"all killed, then a round further after {statistics.median(chaos.recoveries):.2f} s "
+              f"(at most {max(chaos.recoveries):.2f} s of {len(chaos.recoveries)}); "
+              f"a lease and a round are {LEASE + round_s:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
