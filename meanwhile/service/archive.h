@@ -44,6 +44,8 @@ class Archive {
   void finish(const Workbench* bench, const Json& ended, double patience_s,
               const std::string& worker);
   void check() const { chores_.check(); }
+  // Nothing is put any more.
+  void stop() { chores_.stop(); }
 
  private:
   void put_metrics();

@@ -15,14 +15,15 @@ namespace meanwhile::service {
 class Chores {
  public:
   Chores() : thread_([this] { run(); }) {}
+  ~Chores() { stop(); }
   // What has not begun is left undone.
-  ~Chores() {
+  void stop() {
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
     }
     bell_.ring();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   Chores(const Chores&) = delete;
   Chores& operator=(const Chores&) = delete;

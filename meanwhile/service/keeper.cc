@@ -8,7 +8,8 @@ namespace meanwhile::service {
 
 namespace {
 
-constexpr int kMostMessages = 32;  // of one lease
+constexpr int kMostMessages = 32;   // of one lease
+constexpr double kBeatSeconds = 5;  // at most, between two signs of life
 constexpr const char kHungry[] = "hungry-";
 
 }  // namespace
@@ -37,19 +38,23 @@ void Keeper::stop() {
 }
 
 void Keeper::run() {
+  double renewed_s = 0;
   for (;;) {
     const std::uint64_t mark = own_bell_.mark();
     {
       const std::lock_guard lock(mutex_);
       if (ended_) return;
     }
-    own_bell_.wait(mark, job_.lease_s / 3);
+    own_bell_.wait(mark, std::min(job_.lease_s / 3, kBeatSeconds));
     {
       const std::lock_guard lock(mutex_);
       if (ended_) return;
     }
     try {
-      renew_all();
+      if (base::now_s() - renewed_s >= job_.lease_s / 3) {
+        renewed_s = base::now_s();
+        renew_all();
+      }
       beat();
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -128,6 +133,8 @@ void Keeper::give_back_all() {
   give_back({all.begin(), all.end()});
 }
 
+void Keeper::set_hungry(bool hungry) { hungry_ = hungry; }
+
 int Keeper::live() const {
   const std::lock_guard lock(mutex_);
   return live_;
@@ -184,7 +191,7 @@ Json Keeper::record() const {
 void Keeper::say() {
   const Json now = record();
   store_.blobs->put(names_.live(worker_), json_bytes(now));
-  const bool hungry = now["tasks"].empty();
+  const bool hungry = now["tasks"].empty() || hungry_;
   if (hungry == hungry_said_) return;
   const std::string name = names_.live(kHungry + worker_);
   if (hungry) {

@@ -2,6 +2,7 @@
 // and what it does. One thread of its own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -42,8 +43,10 @@ class Keeper {
 
   // As the records showed when they were last looked at:
   int live() const;               // workers, this one included; at least 1
-  bool somebody_starves() const;  // another worker lives and holds nothing
+  bool somebody_starves() const;  // another worker lives and has too little to do
   bool end_seen() const;          // the job may have ended: who sees this must look
+  // Whether this worker has too little to do; one that holds nothing has.
+  void set_hungry(bool hungry);
   // Says at once what it would say at the next beat; so, too, whether this worker is hungry.
   void beat();
 
@@ -85,6 +88,7 @@ class Keeper {
 
   mutable std::mutex beat_mutex_;  // one beat at a time; never taken inside mutex_
   bool hungry_said_ = false;       // guarded by beat_mutex_
+  std::atomic<bool> hungry_ = false;
   Bell own_bell_;
   std::thread thread_;
 };

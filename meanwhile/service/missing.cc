@@ -81,16 +81,13 @@ void push_missing(storage::Store& store, const JobRecord& job) {
   }
 }
 
-void remove_orphans(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step,
-                    const std::string& worker) {
+void remove_orphans(storage::BlobStore& blobs, const JobRecord& job, const std::string& worker) {
   const Names names = job.names();
-  const Layout layout = job.layout();
-  std::vector<std::string> orphans = {names.total(step), names.live(worker),
-                                      names.live("hungry-" + worker)};
-  for (int shard = 0; shard < layout.shards; ++shard) {
-    orphans.push_back(names.update(step, layout.group_of(shard), shard));
+  std::vector<std::string> orphans = {names.live(worker), names.live("hungry-" + worker),
+                                      names.usage(worker)};
+  for (const std::string& prefix : {names.rounds(), names.states()}) {
+    for (const storage::BlobInfo& blob : blobs.list(prefix)) orphans.push_back(blob.name);
   }
-  for (int g = 0; g < layout.groups; ++g) orphans.push_back(names.sum(step, g));
   blobs.remove(orphans);
 }
 

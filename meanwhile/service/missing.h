@@ -28,8 +28,7 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
 void push_missing(storage::Store& store, const JobRecord& job);
 std::string message_of(const JobRecord& job, const Task& task);
 
-// What worker `worker` may have put of step `step` after the job was removed.
-void remove_orphans(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step,
-                    const std::string& worker);
+// Of a job that is gone: what `worker` may have put since.
+void remove_orphans(storage::BlobStore& blobs, const JobRecord& job, const std::string& worker);
 
 }  // namespace meanwhile::service

@@ -10,23 +10,24 @@
 
 namespace meanwhile::service {
 
-// When to ask for what is awaited. Rounds are much alike, so the first look is shortly before the
-// time it took the last time; then each wait is longer than the one before: what comes soon is seen
-// soon, and what takes long is asked for seldom.
+// When to ask for what is awaited. Rounds are much alike, so the first look is after the time it
+// took the last time, or half of it where a look in vain can be afforded; then each wait is longer
+// than the one before: what comes soon is seen soon, and what takes long is asked for seldom.
 class Pace {
  public:
   static constexpr double kFirstSeconds = 0.002, kMostSeconds = 0.5, kGrowth = 1.5;
+  static constexpr double kLongSeconds = 0.2;
 
   // The waiting begins.
-  void begin() {
+  void begin(bool can_afford) {
     begin_s_ = base::now_s();
     wait_s_ = std::clamp(usual_s_ / 16, kFirstSeconds, kMostSeconds);
-    due_s_ = begin_s_ + std::min(0.7 * usual_s_, kMostSeconds);
+    due_s_ = begin_s_ + std::min(usual_s_ * (can_afford ? 0.5 : 1), kMostSeconds);
     first_ = true;
   }
   // The same, but the first look is now.
   void begin_now() {
-    begin();
+    begin(true);
     due_s_ = 0;
   }
   double due_s() const { return due_s_; }
@@ -38,9 +39,12 @@ class Pace {
   }
   // It was there, or some of it, and more is to come.
   void partly() { wait_s_ = kFirstSeconds; }
-  // What was there at the first look may have been there for long: one slow round must not make
-  // those after it slow.
-  void arrived() { usual_s_ = (base::now_s() - begin_s_) * (first_ ? 0.5 : 1); }
+  // What was there at the first look may have been there for long: the next one is a little sooner,
+  // and much sooner after a long wait, so that one slow round does not make those after it slow.
+  void arrived() {
+    usual_s_ = base::now_s() - begin_s_;
+    if (first_) usual_s_ *= usual_s_ > kLongSeconds ? 0.6 : 0.9;
+  }
 
   // The next wait, for who asks in a loop of his own.
   double next() {
@@ -75,6 +79,12 @@ class PollBudget {
     saved_ = std::max(saved_ - 1, -rate_);
     ++polls_;
     return saved_ >= 1 ? 0 : (1 - saved_) / rate_;
+  }
+  // Whether there is enough for a while.
+  bool rich() {
+    const std::lock_guard lock(mutex_);
+    refill();
+    return saved_ > rate_;
   }
   std::int64_t polls() const {
     const std::lock_guard lock(mutex_);

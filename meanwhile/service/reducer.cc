@@ -9,6 +9,7 @@
 #include "meanwhile/service/reducer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "meanwhile/base/error.h"
@@ -19,6 +20,7 @@ namespace meanwhile::service {
 namespace {
 
 constexpr double kForever = 3600;  // a bell ends it
+constexpr int kMostCut = 500;      // downloads of a counter that came cut
 
 }  // namespace
 
@@ -32,13 +34,15 @@ Reducer::Reducer(storage::BlobStore& blobs, const JobRecord& job, PollBudget& bu
   thread_ = std::thread([this] { run(); });
 }
 
-Reducer::~Reducer() {
+Reducer::~Reducer() { stop(); }
+
+void Reducer::stop() {
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;
   }
   own_bell_.ring();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Reducer::begin(std::int64_t step, std::size_t size) {
@@ -141,7 +145,7 @@ void Reducer::run() {
     {
       const std::lock_guard lock(mutex_);
       if (ended_) return;
-      if (step != step_) pace.begin();
+      if (step != step_) pace.begin(budget_.rich());
       step = step_;
       for (const Task& task : tasks_) {
         const SharedSum sum = find(task);
@@ -286,13 +290,21 @@ void Reducer::finish(Sum& sum) {
 }
 
 int count_part(storage::BlobStore& blobs, const std::string& name, int part) {
+  int cut = 0;
   for (int conflicts = 0;; ++conflicts) {
     const auto blob = blobs.get(name);
     Json numbers = Json::array();
     if (blob) {
       const auto* text = reinterpret_cast<const char*>(blob->bytes.data());
       numbers = Json::parse(text, text + blob->bytes.size(), nullptr, false);
-      if (!numbers.is_array()) continue;  // cut on its way
+      if (!numbers.is_array()) {  // cut on its way
+        if (++cut > kMostCut) {
+          throw base::Error(base::ErrorKind::kFailed, "{}/{}: cannot be read whole", blobs.name(),
+                            name);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        continue;
+      }
       if (std::find(numbers.begin(), numbers.end(), Json(part)) != numbers.end()) return conflicts;
     }
     numbers.push_back(part);

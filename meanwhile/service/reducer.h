@@ -30,6 +30,8 @@ class Reducer {
   // Everything is borrowed. `bell` rings when the total is there.
   Reducer(storage::BlobStore& blobs, const JobRecord& job, PollBudget& budget, Bell& bell);
   ~Reducer();
+  // Ends the thread: nothing is put any more.
+  void stop();
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 

@@ -10,7 +10,6 @@ namespace meanwhile::service {
 
 namespace {
 
-constexpr double kAskEverySeconds = 0.5;
 constexpr double kGraceSeconds = 1;  // before more than a fair share is taken
 constexpr int kStepsTwice = 3;       // running: then another worker must hold the same shard
 
@@ -21,11 +20,17 @@ int Share::fair() const { return (tasks_ + keeper_.live() - 1) / keeper_.live();
 bool Share::take_more(double waited_s, double worked_s, int threads) {
   const int held = static_cast<int>(keeper_.held().size());
   if (held >= fair() && waited_s < std::max(kGraceSeconds, worked_s / 2)) return false;
-  if (held == tasks_ || base::now_s() - asked_s_ < kAskEverySeconds) return false;
-  if (keeper_.take(threads).empty()) {
+  if (held == tasks_ || base::now_s() - asked_s_ < ask_every_s_) return false;
+  // A group's shards together, if it is to be a fair share: whoever holds them holds the group, and
+  // adds what it made itself.
+  const Layout layout = job_.layout();
+  const int together = layout.two_levels() ? std::min(layout.group_size, fair()) : 1;
+  if (keeper_.take(std::max(threads, together)).empty()) {
     asked_s_ = base::now_s();
+    keeper_.set_hungry(held < tasks_ / keeper_.live() && waited_s > worked_s);
     return false;
   }
+  keeper_.set_hungry(false);
   if (held == 0) keeper_.beat();  // it is hungry no longer
   return true;
 }

@@ -58,7 +58,7 @@ class Worker {
         reducer_(*store.blobs, job, budget_, bell_),
         keeper_(
             store, job, options.id, [this] { return about(); }, bell_),
-        share_(*store.blobs, keeper_, job, options.id) {}
+        share_(*store.blobs, keeper_, job, options.id, options.polls_per_task_s) {}
 
   WorkerResult run();
 
@@ -274,7 +274,7 @@ bool Worker::make_updates(const std::set<int>& shards, const std::set<int>& held
 
 // Whether it is time to ask again for what all wait for.
 bool Worker::is_due() {
-  if (!waiting_) pace_.begin();
+  if (!waiting_) pace_.begin(budget_.rich());
   waiting_ = true;
   return pace_.due();
 }
@@ -390,7 +390,10 @@ bool Worker::look_round() {
         record && record->value("id", "") == job_.id && !store_.blobs->get(names_.cancelled());
     if (!here) {
       // What this worker has just put would be left behind.
-      remove_orphans(*store_.blobs, job_, bench_.step(), options_.id);
+      reducer_.stop();
+      archive_.stop();
+      keeper_.leave();
+      remove_orphans(*store_.blobs, job_, options_.id);
       result_.ending = Ending::kGone;
       ended_ = true;
       return true;

@@ -298,7 +298,6 @@ class AzureBlobs : public BlobStore {
         lines += fmt::format("\r\n{}: {}", header, value);
       }
       parts.push_back(lines + "\r\nContent-Length: 0");
-      client_->meter().count(Request::kRemove);  // is billed, as the batch is
     }
     const std::string boundary = fmt::format("batch_{}", random_word());
     const std::string body = batch_body(boundary, parts);

@@ -95,9 +95,9 @@ class LocalBlobs final : public BlobStore {
   }
 
   void remove(std::span<const std::string> names) override {
+    meter_.count(Request::kRemove);
     for (const std::string& name : names) {
       const fs::path path = path_of(name);
-      meter_.count(Request::kRemove);
       struct stat status;
       if (lstat(path.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) continue;

@@ -1,4 +1,5 @@
-// What was asked of a store: requests are what the owner of one is billed for.
+// What was asked of a store: requests are what the owner of one is billed for. Of many blobs that
+// are removed together, the batch is one: their removal itself is free.
 #pragma once
 
 #include <array>

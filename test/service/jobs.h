@@ -16,6 +16,7 @@
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
 #include "meanwhile/learn/linear/linear.h"
+#include "meanwhile/service/archive.h"
 #include "meanwhile/service/result.h"
 #include "meanwhile/service/submit.h"
 #include "meanwhile/service/worker.h"

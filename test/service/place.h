@@ -1,8 +1,10 @@
-// A place for a job, for one test: a directory, stores that are opened on it, and hooks on what is
+// A place for a job, for one test: a folder, stores that are opened on it, and hooks on what is
 // asked of them.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -16,7 +18,6 @@
 
 #include "meanwhile/storage/local.h"
 #include "meanwhile/storage/store.h"
-#include "test/job/toy_learner.h"
 
 namespace meanwhile::service {
 
@@ -133,7 +134,7 @@ struct OpenPlace {
 
 class Place {
  public:
-  explicit Place(const std::string& name = "store") : path_(job::fresh_path(name)) {}
+  Place() : path_(fresh()) {}
   ~Place() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
@@ -158,6 +159,18 @@ class Place {
   int messages() const { return open()->store.queue->size(); }
 
  private:
+  // In memory, where the system offers it: jobs write many small files.
+  static std::filesystem::path fresh() {
+    const std::filesystem::path memory = "/dev/shm";
+    std::string path =
+        ((::access(memory.c_str(), W_OK) == 0 ? memory
+                                              : std::filesystem::path(testing::TempDir())) /
+         "meanwhile-XXXXXX")
+            .string();
+    if (mkdtemp(path.data()) == nullptr) throw std::filesystem::filesystem_error(path, {});
+    return path;
+  }
+
   const std::filesystem::path path_;
 };
 

@@ -26,9 +26,9 @@ LEASE = 1
 # Some hundred steps each; seeding k-means is one or more a centre.
 JOBS = (
     "kmeans x.npy --n-clusters 60 --init k-means++ --max-iter 40 --tol 0",
-    "svm rows.libsvm --solver sgd --send gradient --batch-fraction 0.5 --max-iter 300 --tol 0",
-    "logistic wide.libsvm --solver sgd --l2 0 --max-iter 300 --tol 0",
-    "logistic rows.libsvm --solver lbfgs --l2 1e-9 --max-iter 300 --tol 0",
+    "svm rows.libsvm --solver sgd --send gradient --batch-fraction 0.5 --max-iter 180 --tol 0",
+    "logistic wide.libsvm --solver sgd --l2 0 --max-iter 180 --tol 0",
+    "logistic rows.libsvm --solver lbfgs --l2 1e-9 --max-iter 250 --tol 0",
 )
 SHARDS = (8, 20)
 MOST_WORKERS = 4
