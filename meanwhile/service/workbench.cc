@@ -152,6 +152,12 @@ void Workbench::load(const std::set<int>& shards) {
 }
 
 void Workbench::work(const std::set<int>& shards, const std::set<int>& held, const Use& use) {
+  // Rows that were another's turn to have: given back, or made once in somebody's place.
+  for (const int shard : without(without(loaded_, held), shards)) {
+    room_.drop(shard);
+    if (eval_room_) eval_room_->drop(shard);
+    loaded_.erase(shard);
+  }
   load(shards);
   std::set<int> mine, others;
   for (const int shard : shards) (held.count(shard) != 0 ? mine : others).insert(shard);
@@ -176,11 +182,6 @@ void Workbench::work(const std::set<int>& shards, const std::set<int>& held, con
   const storage::Bytes bytes = state();
   const auto once = attached(data::SafetensorsFile(bytes, "state"), late);
   run(*once->learner, late, use);
-  for (const int shard : without(loaded_, held)) {
-    room_.drop(shard);
-    if (eval_room_) eval_room_->drop(shard);
-    loaded_.erase(shard);
-  }
 }
 
 void Workbench::run(learn::Learner& learner, const std::set<int>& shards, const Use& use) {
