@@ -278,7 +278,7 @@ def requests(size):
         renewals = long["bill"]["requests"]["renew"] / long["seconds"]["train"]
     table(f"Requests of a round of k-means, {size.text_fewer}: a job of {many} rounds less one of {few}", ["store", "S", "W", "s a round", "put", "get", "list",
           "remove", "of them polls", "without polls", "3·S + 3·√S", "ratio", "polls a task and second", "queue looks a second", "retries", "model SHA-256"], rows)
-    print("\nCounted by the workers' own meters, every try of every request, as a cloud would bill: a blob removed is a request, in a batch too."
+    print("\nCounted by the workers' own meters, every try of every request, as a cloud would bill: blobs removed together are one."
           "\nPolls: requests for what others have to put that found nothing new. S shards, W workers; tasks: S + groups (where S > 8) + 1."
           f"\nBy the second, S = {shards}, W = {workers}, Azurite, --lease {lease}: {renewals:.1f} renewals"
           f" ({tasks} tasks every {lease / 3:g} s are {tasks / (lease / 3):.1f}), and a heartbeat of one put and one list of each worker as often;"

@@ -5,7 +5,12 @@ cd "$(dirname "$0")/.."
 
 steps=0
 current=
-trap '[ -z "$current" ] || echo "== FAILED: $current" >&2' EXIT
+builds=
+finish() {
+  [ -z "$current" ] || echo "== FAILED: $current" >&2
+  [ -z "$builds" ] || kill "$builds" 2>/dev/null || true
+}
+trap finish EXIT
 
 step() {  # step NAME COMMAND...
   current=$1
@@ -83,13 +88,31 @@ sharded() {
 # The fuzz targets need address and undefined sanitizers anyway, so the tests run under these in the
 # same build, which clang makes: one compilation less, and one compiler more that has seen the tests.
 address_sanitized() {
-  build fuzz fuzz meanwhile_test
+  wait_for_builds
   sharded build/fuzz/test/meanwhile_test
 }
 
 thread_sanitized() {
-  build tsan meanwhile_test
   sharded build/tsan/test/meanwhile_test
+}
+
+# Tests of processes that wait for each other leave the cores to the compiler: the sanitized builds
+# are made beside them.
+begin_builds() {
+  mkdir -p build
+  (build fuzz fuzz meanwhile_test && build tsan meanwhile_test) >build/sanitized.log 2>&1 &
+  builds=$!
+}
+wait_for_builds() {
+  local code=0
+  wait "$builds" || code=$?
+  builds=
+  cat build/sanitized.log
+  return $code
+}
+
+stores() {
+  test/storage/run.sh build/release/test/azure_conformance build/release/meanwhile
 }
 
 fuzz() {
@@ -102,9 +125,12 @@ step 'format' format
 step 'layers and other rules of the tree' checks
 step 'release build' build release
 step 'every source and test is in the build' python3 scripts/check_layers.py --built build/release .cc
+begin_builds
 step 'unit tests' unit_tests
 step 'transports under MPI' test/mpi/run.sh build/release/test/mpi_conformance
 step 'command line' python3 test/cli/run.py build/release/meanwhile
+step 'stores and jobs on Azurite' stores
+step 'workers killed at random' python3 test/storage/chaos.py build/release/meanwhile
 step 'examples against the installed package' examples
 step 'tests under address and undefined sanitizers' address_sanitized
 step 'tests under the thread sanitizer' thread_sanitized
