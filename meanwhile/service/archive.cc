@@ -10,6 +10,8 @@ namespace meanwhile::service {
 namespace {
 
 constexpr double kMetricsSeconds = 10;  // between two times the history is put whole
+// Or when so many lines, and an eighth of all, are not in it: until then states carry them.
+constexpr std::size_t kMetricsLines = 64, kMetricsShare = 8;
 // A state may be many times larger than a total (L-BFGS has a memory): it is put when the totals
 // since the last one are half as large, so that states never are most of what is sent.
 constexpr std::size_t kTotalsPerState = 2;
@@ -84,6 +86,7 @@ std::string Archive::all_metrics() {
       metrics_.assign(reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size());
       const std::vector<Line> known = lines_of(metrics_);
       metrics_ = text_of(known);
+      metrics_lines_ = known.size();
       if (!known.empty()) metrics_step_ = known.back().step;
     }
   }
@@ -92,6 +95,7 @@ std::string Archive::all_metrics() {
     if (line.step > metrics_step_) fresh.push_back(std::move(line));
   }
   lines_.clear();
+  metrics_lines_ += fresh.size();
   if (!fresh.empty()) metrics_step_ = fresh.back().step;
   metrics_ += text_of(fresh);
   return metrics_;
@@ -109,7 +113,10 @@ void Archive::keep(const Workbench& bench, std::size_t total_bytes) {
   if (!chores_.idle()) return;
   if (bytes_since_state_ * kTotalsPerState < state_bytes_) return;
   // The history first: a state carries what the history has not.
-  if (base::now_s() - metrics_s_ >= kMetricsSeconds) put_metrics();
+  if (base::now_s() - metrics_s_ >= kMetricsSeconds ||
+      lines_.size() >= std::max(kMetricsLines, metrics_lines_ / kMetricsShare)) {
+    put_metrics();
+  }
   storage::Bytes state =
       bench.state({{"metrics", text_of(lines_)}, {"elapsed_s", fmt::format("{}", elapsed_s_)}});
   state_bytes_ = state.size();

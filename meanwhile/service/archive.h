@@ -64,6 +64,7 @@ class Archive {
   double metrics_s_ = base::now_s();  // when they were last put
   std::string metrics_;               // what metrics.jsonl holds, once it was looked at
   std::int64_t metrics_step_ = -1;    // the last step in it
+  std::size_t metrics_lines_ = 0;     // in it
   bool metrics_known_ = false;
 
   std::int64_t state_before_ = -1;  // the last one put here; used by the chores
