@@ -15,6 +15,8 @@ constexpr std::size_t kMetricsLines = 64, kMetricsShare = 8;
 // A state may be many times larger than a total (L-BFGS has a memory): it is put when the totals
 // since the last one are half as large, so that states never are most of what is sent.
 constexpr std::size_t kTotalsPerState = 2;
+constexpr int kMostTotals = 20;  // between two states, however small: each keeps its round there
+constexpr int kMostTries = 20;   // to read what must be there
 
 std::string text_of(const std::vector<Line>& lines) {
   std::string text;
@@ -74,6 +76,13 @@ void Archive::begin(const data::Metadata& carried) {
   lines_ = found == carried.end() ? std::vector<Line>() : lines_of(found->second);
   const auto elapsed = carried.find("elapsed_s");
   elapsed_s_ = elapsed == carried.end() ? 0 : std::stod(elapsed->second);
+  // Others may have put more of the history than was known here.
+  const auto put = carried.find("metrics_step");
+  metrics_wanted_ = put == carried.end() ? -1 : std::stoll(put->second);
+  metrics_known_ = false;
+  metrics_.clear();
+  metrics_lines_ = 0;
+  metrics_step_ = -1;
 }
 
 void Archive::add(Line line) { lines_.push_back(std::move(line)); }
@@ -82,12 +91,18 @@ void Archive::add(Line line) { lines_.push_back(std::move(line)); }
 std::string Archive::all_metrics() {
   if (!metrics_known_) {
     metrics_known_ = true;
-    if (const auto blob = store_.blobs->get(names_.metrics())) {
-      metrics_.assign(reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size());
-      const std::vector<Line> known = lines_of(metrics_);
-      metrics_ = text_of(known);
-      metrics_lines_ = known.size();
-      if (!known.empty()) metrics_step_ = known.back().step;
+    Pace pace;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      if (const auto blob = store_.blobs->get(names_.metrics())) {
+        metrics_.assign(reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size());
+        const std::vector<Line> known = lines_of(metrics_);
+        metrics_ = text_of(known);
+        metrics_lines_ = known.size();
+        if (!known.empty()) metrics_step_ = known.back().step;
+      }
+      if (metrics_step_ >= metrics_wanted_) break;
+      // An older one, or one that was cut on its way.
+      std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
     }
   }
   std::vector<Line> fresh;
@@ -109,18 +124,24 @@ void Archive::put_metrics() {
 
 void Archive::keep(const Workbench& bench, std::size_t total_bytes) {
   bytes_since_state_ += total_bytes;
+  ++totals_since_state_;
   // While the last one is still on its way, the totals do: they stay until a newer state is there.
   if (!chores_.idle()) return;
-  if (bytes_since_state_ * kTotalsPerState < state_bytes_) return;
+  if (bytes_since_state_ * kTotalsPerState < state_bytes_ && totals_since_state_ < kMostTotals) {
+    return;
+  }
   // The history first: a state carries what the history has not.
   if (base::now_s() - metrics_s_ >= kMetricsSeconds ||
       lines_.size() >= std::max(kMetricsLines, metrics_lines_ / kMetricsShare)) {
     put_metrics();
   }
   storage::Bytes state =
-      bench.state({{"metrics", text_of(lines_)}, {"elapsed_s", fmt::format("{}", elapsed_s_)}});
+      bench.state({{"metrics", text_of(lines_)},
+                   {"metrics_step", fmt::format("{}", std::max(metrics_step_, metrics_wanted_))},
+                   {"elapsed_s", fmt::format("{}", elapsed_s_)}});
   state_bytes_ = state.size();
   bytes_since_state_ = 0;
+  totals_since_state_ = 0;
   chores_.add([this, step = bench.step(),
                bytes = std::make_shared<const storage::Bytes>(std::move(state))] {
     store_.blobs->put(names_.state(step), *bytes);
@@ -198,11 +219,17 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
       }
     }
   }
+  // Where it may be interrupted: whoever comes finds a job that is not ready, or cancelled, rather
+  // than one that goes on, or has a result, of which the half is missing.
+  if (!keep_result) store.blobs->remove(std::vector{names.ready(), names.result()});
   remove_all(*store.blobs, names.all(), [&](const std::string& name) {
-    return keep_result && (name == names.result() || name == names.model() ||
-                           name == names.metrics() || name.starts_with(names.usages()));
+    if (!keep_result) return name == names.cancelled();
+    return name == names.result() || name == names.model() || name == names.metrics() ||
+           name.starts_with(names.usages());
   });
-  if (!keep_result) store.blobs->remove({{Names::job()}});
+  if (keep_result) return;
+  store.blobs->remove({{names.cancelled()}});
+  store.blobs->remove({{Names::job()}});
 }
 
 }  // namespace meanwhile::service

@@ -61,9 +61,11 @@ class Archive {
   std::vector<Line> lines_;  // those that metrics.jsonl may not have yet
 
   std::size_t bytes_since_state_ = 0, state_bytes_ = 0;
+  int totals_since_state_ = 0;
   double metrics_s_ = base::now_s();  // when they were last put
   std::string metrics_;               // what metrics.jsonl holds, once it was looked at
   std::int64_t metrics_step_ = -1;    // the last step in it
+  std::int64_t metrics_wanted_ = -1;  // the last step that must be in it
   std::size_t metrics_lines_ = 0;     // in it
   bool metrics_known_ = false;
 

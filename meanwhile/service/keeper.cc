@@ -15,12 +15,13 @@ constexpr const char kHungry[] = "hungry-";
 }  // namespace
 
 Keeper::Keeper(storage::Store& store, const JobRecord& job, std::string worker,
-               std::function<Json()> about, Bell& bell)
+               std::function<Json()> about, std::function<bool()> lags, Bell& bell)
     : store_(store),
       job_(job),
       names_(job.names()),
       worker_(std::move(worker)),
       about_(std::move(about)),
+      lags_(std::move(lags)),
       bell_(bell) {
   beat();
   thread_ = std::thread([this] { run(); });
@@ -51,6 +52,7 @@ void Keeper::run() {
       if (ended_) return;
     }
     try {
+      if (!held().empty() && lags_()) give_back_all();
       if (base::now_s() - renewed_s >= job_.lease_s / 3) {
         renewed_s = base::now_s();
         renew_all();
@@ -74,8 +76,9 @@ std::vector<Task> Keeper::take(int shards) {
     for (storage::Message& message : messages) {
       const Json body = Json::parse(message.body, nullptr, false);
       std::optional<Task> task;
-      if (body.is_object() && body.value("job", "") == job_.id) {
-        task = parse_task(body.value("task", ""), job_.layout());
+      if (body.is_object() && body.value("job", Json()) == Json(job_.id)) {
+        const Json text = body.value("task", Json());
+        if (text.is_string()) task = parse_task(text.get<std::string>(), job_.layout());
       }
       const std::lock_guard lock(mutex_);
       const auto held = task ? held_.find(*task) : held_.end();
@@ -191,6 +194,7 @@ Json Keeper::record() const {
 void Keeper::say() {
   const Json now = record();
   store_.blobs->put(names_.live(worker_), json_bytes(now));
+  said_ = true;
   const bool hungry = now["tasks"].empty() || hungry_;
   if (hungry == hungry_said_) return;
   const std::string name = names_.live(kHungry + worker_);
@@ -222,32 +226,33 @@ void Keeper::look() {
       // Of one seen for the first time the store's clock says how old it is.
       one = {blob.etag, before == seen_.end() ? now - blob.age_s : now};
     }
-    // A hungry worker says so once; its record is what shows that it lives.
-    if (name.starts_with(kHungry)) continue;
-    const bool lives = now - one.changed_s <= job_.lease_s || name == worker_;
-    live += lives ? 1 : 0;
     here |= name == worker_;
-    if (!lives || name == worker_) continue;
+    // A hungry worker says so once; its record is what shows that it lives.
+    if (name.starts_with(kHungry) || name == worker_) continue;
+    const bool lives = now - one.changed_s <= job_.lease_s;
+    live += lives ? 1 : 0;
+    if (!lives) continue;
     starving |= std::any_of(listed.begin(), listed.end(), [&](const storage::BlobInfo& other) {
       return other.name == prefix + kHungry + name;
     });
   }
   seen_ = std::move(seen);
-  live_ = std::max(1, live);
+  live_ = live + 1;
   starving_ = starving;
-  end_seen_ = ended || !here;
+  end_seen_ = ended || (said_ && !here);
 }
 
+// Looks first: that its record is there no more is how a worker learns that the job is gone.
 void Keeper::beat() {
   const std::lock_guard lock(beat_mutex_);
-  say();
   look();
+  say();
 }
 
-void Keeper::leave() {
+void Keeper::leave(bool gone) {
   stop();
   const std::lock_guard lock(beat_mutex_);
-  store_.blobs->put(names_.usage(worker_), json_bytes(record()));
+  if (!gone) store_.blobs->put(names_.usage(worker_), json_bytes(record()));
   std::vector<std::string> names = {names_.live(worker_)};
   if (hungry_said_) names.push_back(names_.live(kHungry + worker_));
   store_.blobs->remove(names);

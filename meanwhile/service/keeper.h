@@ -23,10 +23,11 @@ namespace meanwhile::service {
 // Thread safety: called by one thread; its own thread works beside it.
 class Keeper {
  public:
-  // `about`: what else to say in the worker's record, from any thread. `bell` rings when something
-  // was lost or seen. Everything is borrowed.
+  // `about`: what else to say in the worker's record, from any thread. `lags`, asked at every beat:
+  // whether this worker is stuck and the job goes on without it; what it holds is given back then.
+  // `bell` rings when something was lost or seen. Everything is borrowed.
   Keeper(storage::Store& store, const JobRecord& job, std::string worker,
-         std::function<Json()> about, Bell& bell);
+         std::function<Json()> about, std::function<bool()> lags, Bell& bell);
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
@@ -50,9 +51,9 @@ class Keeper {
   // Says at once what it would say at the next beat; so, too, whether this worker is hungry.
   void beat();
 
-  // Writes the last record to where usage is kept, and takes this worker off the living. The
-  // thread has ended then.
-  void leave();
+  // Writes the last record to where usage is kept, unless the job is gone, and takes this worker
+  // off the living. The thread has ended then.
+  void leave(bool gone = false);
 
   // THROWS what went wrong on the thread.
   void check() const;
@@ -74,6 +75,7 @@ class Keeper {
   const Names names_;
   const std::string worker_;
   const std::function<Json()> about_;
+  const std::function<bool()> lags_;
   Bell& bell_;
 
   // One renewal at a time: each changes the receipt that the next one needs. Taken before mutex_.
@@ -88,6 +90,7 @@ class Keeper {
 
   mutable std::mutex beat_mutex_;  // one beat at a time; never taken inside mutex_
   bool hungry_said_ = false;       // guarded by beat_mutex_
+  bool said_ = false;              // guarded by beat_mutex_: there is, or was, a record
   std::atomic<bool> hungry_ = false;
   Bell own_bell_;
   std::thread thread_;

@@ -62,6 +62,10 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
   return fmt::format("{} ({}) is missing; {}", name, task.text(), owner);
 }
 
+bool is_job(const std::optional<Json>& json, const JobRecord& job) {
+  return json && json->is_object() && json->value("id", Json()) == Json(job.id);
+}
+
 std::string message_of(const JobRecord& job, const Task& task) {
   return Json{{"job", job.id}, {"task", task.text()}}.dump();
 }
@@ -81,14 +85,16 @@ void push_missing(storage::Store& store, const JobRecord& job) {
   }
 }
 
-void remove_orphans(storage::BlobStore& blobs, const JobRecord& job, const std::string& worker) {
-  const Names names = job.names();
-  std::vector<std::string> orphans = {names.live(worker), names.live("hungry-" + worker),
-                                      names.usage(worker)};
-  for (const std::string& prefix : {names.rounds(), names.states()}) {
-    for (const storage::BlobInfo& blob : blobs.list(prefix)) orphans.push_back(blob.name);
+void remove_orphans(storage::Store& store, const JobRecord& job) {
+  storage::BlobStore& blobs = *store.blobs;
+  const auto there = get_json(blobs, Names::job());
+  if (is_job(there, job)) return;
+  std::vector<std::string> orphans;
+  for (storage::BlobInfo& blob : blobs.list(job.names().all())) {
+    orphans.push_back(std::move(blob.name));
   }
-  blobs.remove(orphans);
+  if (!orphans.empty()) blobs.remove(orphans);
+  if (!there) store.queue->destroy();
 }
 
 }  // namespace meanwhile::service

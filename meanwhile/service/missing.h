@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,11 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
 void push_missing(storage::Store& store, const JobRecord& job);
 std::string message_of(const JobRecord& job, const Task& task);
 
-// Of a job that is gone: what `worker` may have put since.
-void remove_orphans(storage::BlobStore& blobs, const JobRecord& job, const std::string& worker);
+// Whether what is at job.json is this job.
+bool is_job(const std::optional<Json>& json, const JobRecord& job);
+
+// Of a job that is gone: what workers may have put since. Nothing while it is there: whoever takes
+// it away removes all.
+void remove_orphans(storage::Store& store, const JobRecord& job);
 
 }  // namespace meanwhile::service

@@ -7,6 +7,7 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/job/run_directory.h"
 #include "meanwhile/job/version.h"
+#include "meanwhile/service/archive.h"
 #include "meanwhile/service/checked.h"
 #include "meanwhile/service/missing.h"
 
@@ -20,11 +21,13 @@ namespace {
 constexpr int kLeastUploads = 4;  // at the same time: waiting for a store takes no core
 
 [[noreturn]] void refuse(const storage::BlobStore& blobs, const JobRecord& there) {
+  const std::string unknown = "at an unknown time";
   throw Error(ErrorKind::kUsage,
               "{} holds another job ({} of {} rows, submitted {}); give this one a place of its "
               "own, or remove that one with 'meanwhile cancel --store {}'",
               blobs.name(), there.learner, there.data.rows(),
-              there.about.value("submitted", "at an unknown time"), blobs.name());
+              there.about.is_object() ? there.about.value("submitted", unknown) : unknown,
+              blobs.name());
 }
 
 // Makes the store this job's, or finds that it is. Returns whether the job was there.
@@ -84,8 +87,14 @@ Submitted submit(storage::Store& store, const Submission& submission,
   const Names names = job.names();
   storage::BlobStore& blobs = *store.blobs;
   storage::probe(blobs);
-  if (claim(blobs, job)) {
-    job = *find_job(blobs);  // with the lease and the barrier it has
+  bool was_there = claim(blobs, job);
+  if (was_there && blobs.get(names.cancelled())) {
+    // Whoever cancelled it did not come to the end.
+    remove_job(store, job, false);
+    was_there = claim(blobs, job);
+  }
+  if (was_there) {
+    if (auto there = find_job(blobs)) job = std::move(*there);  // with the lease and barrier it has
     submitted.found = blobs.get(names.result())  ? Found::kFinished
                       : blobs.get(names.ready()) ? Found::kRunning
                                                  : Found::kUnready;

@@ -52,7 +52,7 @@ std::string Workbench::where() const {
   return fmt::format("{} round {}", job_.learner, rounds_ + 1);
 }
 
-bool Workbench::catch_up() {
+bool Workbench::catch_up(const std::function<bool()>& wait) {
   Pace pace;
   for (const double begin_s = base::now_s();;) {
     std::vector<std::int64_t> steps;
@@ -75,10 +75,7 @@ bool Workbench::catch_up() {
       begun_ = false;
       return true;
     }
-    if (step_ >= 0) return false;
-    if (!blobs_.get(names_.ready())) {
-      throw Error(ErrorKind::kInterrupted, "{}: the job is gone", blobs_.name());
-    }
+    if (step_ >= 0 || !wait()) return false;
     if (base::now_s() - begin_s > timeout_s_) {
       throw Error(ErrorKind::kFailed,
                   "{}: waited {} s for a state of the job below {}, which whoever submitted it "

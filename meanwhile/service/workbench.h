@@ -37,9 +37,10 @@ class Workbench {
   Workbench(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make, int threads,
             double timeout_s);
 
-  // Goes on from the newest state in the store; false when there is none newer than step().
+  // Goes on from the newest state in the store; false when there is none newer than step(). Waits
+  // for the first one as long as `wait` says so.
   // THROWS Error(kFailed) when there is none at all within the time-out.
-  bool catch_up();
+  bool catch_up(const std::function<bool()>& wait);
 
   std::int64_t step() const { return step_; }      // to be done next; -1 before catch_up()
   std::int64_t rounds() const { return rounds_; }  // of training, done

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/service/archive.h"
@@ -57,7 +58,7 @@ class Worker {
         budget_(options.polls_per_task_s),
         reducer_(*store.blobs, job, budget_, bell_),
         keeper_(
-            store, job, options.id, [this] { return about(); }, bell_),
+            store, job, options.id, [this] { return about(); }, [this] { return lags(); }, bell_),
         share_(*store.blobs, keeper_, job, options.id, options.polls_per_task_s) {}
 
   WorkerResult run();
@@ -67,6 +68,10 @@ class Worker {
   bool holds_root() const { return held_.count({Task::Kind::kRoot, 0}) != 0; }
   std::set<int> held_shards() const;
   Json about() const;
+  bool lags();
+  bool is_here();
+  bool has_ended();
+  void leave();
   void loop();
   void catch_up();
   void begin_step();
@@ -99,6 +104,7 @@ class Worker {
   // For about(), on the keeper's thread.
   std::atomic<std::int64_t> said_step_ = 0, said_rounds_ = 0, said_left_ = 0;
   std::atomic<double> said_round_s_ = 0;
+  std::int64_t lag_step_ = -1;  // of the keeper's thread: a step that was over at the last beat
 
   std::set<Task> held_;
   std::set<int> made_;           // shards whose updates of this step this worker has put
@@ -140,40 +146,60 @@ Json Worker::about() const {
   return json;
 }
 
+// Whether this worker was at the same step a beat ago, and the total of that step was there: it is
+// stuck, and the job has gone on, or waits for what only this worker adds.
+bool Worker::lags() {
+  const std::int64_t step = said_step_;
+  if (store_.blobs->list(names_.total(step)).empty()) {
+    lag_step_ = -1;
+    return false;
+  }
+  return std::exchange(lag_step_, step) == step;
+}
+
 WorkerResult Worker::run() {
   try {
     loop();
   } catch (const JobFailed& e) {
     // For everybody: they would all fail alike.
-    store_.blobs->put(
-        names_.result(),
-        json_bytes({{"status", "failed"}, {"rounds", bench_.rounds()}, {"error", e.what()}}));
-    keeper_.give_back_all();
-    keeper_.leave();
+    if (is_here()) {
+      store_.blobs->put(
+          names_.result(),
+          json_bytes({{"status", "failed"}, {"rounds", bench_.rounds()}, {"error", e.what()}}));
+    }
+    leave();
     throw;
   } catch (const Error& e) {
     // What is held comes back to others by itself; sooner, if the store can still be told.
-    try {
-      keeper_.give_back_all();
-      keeper_.leave();
-    } catch (const Error&) {
+    if (e.kind() != ErrorKind::kInterrupted) {
+      try {
+        leave();
+      } catch (const Error&) {
+      }
+      throw;
     }
-    if (e.kind() != ErrorKind::kInterrupted) throw;
     // What was needed is gone: with the end of the job, or because it was taken away.
+    result_.ending = Ending::kGone;
     if (auto ended = ended_job(*store_.blobs, job_)) {
+      result_.ending = Ending::kDone;
       result_.rounds = ended->value("rounds", std::int64_t{0});
       result_.ended = std::move(*ended);
-    } else {
-      result_.ending = Ending::kGone;
     }
-    return std::move(result_);
   }
-  if (result_.ending == Ending::kInterrupted) keeper_.give_back_all();
-  if (result_.ending == Ending::kGone) return std::move(result_);
-  keeper_.leave();
+  leave();
   // Whoever wrote the result may have died before it had tidied up.
   if (result_.ending == Ending::kDone && keeper_.live() == 1) tidy_up(store_, job_);
   return std::move(result_);
+}
+
+// Nothing of this worker is put after it is off the living: whoever waits for that removes all.
+void Worker::leave() {
+  reducer_.stop();
+  archive_.stop();
+  keeper_.give_back_all();
+  const bool gone = result_.ending == Ending::kGone;
+  keeper_.leave(gone);
+  if (gone) remove_orphans(store_, job_);
 }
 
 void Worker::loop() {
@@ -201,7 +227,13 @@ void Worker::loop() {
 
 // From a state of the store; at the start, or when this worker has been left behind.
 void Worker::catch_up() {
-  if (!bench_.catch_up()) return;
+  const auto wait = [&] {
+    if (has_ended()) return false;
+    ended_ = stopped();
+    if (ended_) result_.ending = Ending::kInterrupted;
+    return !ended_;
+  };
+  if (!bench_.catch_up(wait)) return;
   archive_.begin(bench_.carried());
   usual_s_ = -1;
   begin_step();
@@ -326,6 +358,11 @@ void Worker::absorb(std::span<const double> total) {
 // lost with whoever does.
 bool Worker::end() {
   if (holds_root()) {
+    if (!is_here()) {
+      result_.ending = Ending::kGone;
+      ended_ = true;
+      return true;
+    }
     Json ended = {{"status", "done"},
                   {"rounds", bench_.rounds()},
                   {"rounds_left", bench_.rounds_left()},
@@ -372,34 +409,36 @@ bool Worker::help_the_slow() {
   return true;
 }
 
+// Whether the job is at the store, and goes on.
+bool Worker::is_here() {
+  return is_job(get_json(*store_.blobs, Names::job()), job_) &&
+         !store_.blobs->get(names_.cancelled());
+}
+
+// Whether there is nothing more to do for anybody.
+bool Worker::has_ended() {
+  if (auto ended = ended_job(*store_.blobs, job_)) {
+    result_.rounds = ended->value("rounds", bench_.rounds());
+    result_.ended = std::move(*ended);
+    ended_ = true;
+  } else if (keeper_.end_seen()) {
+    if (is_here()) {
+      keeper_.beat();
+    } else {
+      result_.ending = Ending::kGone;
+      ended_ = true;
+    }
+  }
+  return ended_;
+}
+
 // Whether the job has gone ahead without this worker, or has ended. Returns whether it has.
 bool Worker::look_round() {
   const double now = now_s();
   const bool due = now - std::max(looked_s_, step_s_) >= kLookRoundSeconds;
   if (!due && !(keeper_.end_seen() && now - looked_s_ >= 0.1)) return false;
   looked_s_ = now;
-  if (auto ended = ended_job(*store_.blobs, job_)) {
-    result_.ended = std::move(*ended);
-    result_.rounds = result_.ended.value("rounds", bench_.rounds());
-    ended_ = true;
-    return true;
-  }
-  if (keeper_.end_seen()) {
-    const auto record = get_json(*store_.blobs, Names::job());
-    const bool here =
-        record && record->value("id", "") == job_.id && !store_.blobs->get(names_.cancelled());
-    if (!here) {
-      // What this worker has just put would be left behind.
-      reducer_.stop();
-      archive_.stop();
-      keeper_.leave();
-      remove_orphans(*store_.blobs, job_, options_.id);
-      result_.ending = Ending::kGone;
-      ended_ = true;
-      return true;
-    }
-    keeper_.beat();
-  }
+  if (has_ended()) return true;
   if (done_) return false;
   const std::int64_t before = bench_.step();
   if (const auto blob = get_sealed(*store_.blobs, names_.total(before))) {
@@ -417,7 +456,7 @@ void Worker::check_deadline() {
   // a task is harmless.
   if (now - std::max(step_s_, repaired_s_) > 2 * job_.lease_s) {
     repaired_s_ = now;
-    push_missing(store_, job_);
+    if (is_here()) push_missing(store_, job_);
   }
   if (now - step_s_ < options_.timeout_s) return;
   throw Error(
