@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kBatchMost = 256;  // Azure's
 constexpr int kMostVersions = 20;  // of a blob that is written while it is read or put in pieces
+constexpr int kMostShortAnswers = 4;
 // Metadata that tells one's own conditional write from another's, where an answer was lost.
 constexpr const char* kWriter = "x-ms-meta-writer";
 
@@ -172,25 +173,27 @@ class AzureBlobs : public BlobStore {
 
   // The whole of a small blob, the begin of a large one. False when there is none.
   bool first_piece(const std::string& blob, HttpAnswer& answer) {
-    AzureCall call = reading(blob);
-    const std::size_t most = client_->options().single_get_bytes;
-    call.headers["range"] = range(0, most);
-    call.expected_bytes = static_cast<std::int64_t>(most);
-    answer = client_->send(call);
-    if (answer.status == 416) {  // nothing begins at byte 0 of an empty blob
-      call.headers.clear();
+    for (int tries = 1;; ++tries) {
+      AzureCall call = reading(blob);
+      const std::size_t most = client_->options().single_get_bytes;
+      call.headers["range"] = range(0, most);
+      call.expected_bytes = static_cast<std::int64_t>(most);
       answer = client_->send(call);
-    }
-    if (is_absent(answer)) return false;
-    if (answer.status != 200 && answer.status != 206) throw client_->unexpected(call, answer);
-    if (answer.status == 206) {
+      if (answer.status == 416) {  // nothing begins at byte 0 of an empty blob
+        call.headers.clear();
+        answer = client_->send(call);
+      }
+      if (is_absent(answer)) return false;
+      if (answer.status != 200 && answer.status != 206) throw client_->unexpected(call, answer);
+      if (answer.status == 200) return true;
       const auto total = total_of(answer.header("content-range"));
-      if (!total || answer.received != std::min(*total, most)) {
+      if (total && answer.received == std::min(*total, most)) return true;
+      // Cut on its way by somebody who mended the length: perhaps not the next time.
+      if (tries == kMostShortAnswers) {
         throw Error(ErrorKind::kSystem, "{}: {} bytes came of '{}'", call.what, answer.received,
                     answer.header("content-range"));
       }
     }
-    return true;
   }
 
   // Reads what follows `begin` into place; false when it is of another version by now.

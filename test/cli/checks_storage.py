@@ -386,7 +386,8 @@ def check_credentials_that_do_not_fit(box):
         ({"AZURE_STORAGE_CONNECTION_STRING": f"AccountName=other;AccountKey={key}"},
          "AZURE_STORAGE_CONNECTION_STRING is of account other, the location of account acc"),
         ({"AZURE_STORAGE_CONNECTION_STRING": key}, "AZURE_STORAGE_CONNECTION_STRING: part 1"),
-        ({"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": key[:40] + "!"}, "AZURE_STORAGE_KEY: is not an account key"),
+        ({"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": key[:40] + "!"},
+         "AZURE_STORAGE_KEY: is not an account key"),
     )
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AZURE_")}
     for environment, message in cases:
