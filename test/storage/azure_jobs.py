@@ -216,6 +216,22 @@ def check_a_stopped_worker_gives_its_tasks_back(box):
     expect_equal({"threads": box.on_threads(job), "azure": result["model_sha256"]})
 
 
+def check_workers_that_are_killed(box):
+    url, job = box.at("killed"), LONG.replace("100000", "60")
+    box.run(f"submit {job} --lease 1 --store {url} --quiet")
+    for step in (3, 12, 20):
+        with box.workers(url, [None] * 3):  # who leaves it kills them
+            wait_for_steps(box, url, step)
+    with box.workers(url, [None] * 3) as running:
+        wait_for_steps(box, url, 30)
+        running[0].kill()
+        for process in running[1:]:
+            box.ended(process)
+    result = box.json(f"fetch --store {url} --remove --quiet --out killed")
+    expect(box.rounds("killed") == list(range(1, 61)), f"rounds {box.rounds('killed')}")
+    expect_equal({"threads": box.on_threads(job), "azure": result["model_sha256"]})
+
+
 def check_credentials_that_do_not_fit(box):
     url, account = box.at("refused"), box.account
     wrong = account.connection("AccountKey=" + NOT_THE_KEY)

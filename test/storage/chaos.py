@@ -28,7 +28,7 @@ JOBS = (
     "kmeans x.npy --n-clusters 60 --init k-means++ --max-iter 40 --tol 0",
     "svm rows.libsvm --solver sgd --send gradient --batch-fraction 0.5 --max-iter 180 --tol 0",
     "logistic wide.libsvm --solver sgd --l2 0 --max-iter 180 --tol 0",
-    "logistic rows.libsvm --solver lbfgs --l2 1e-9 --max-iter 250 --tol 0",
+    "logistic wide.libsvm --solver hybrid --l1 1e-5 --max-iter 180 --tol 0",
 )
 SHARDS = (8, 20)
 MOST_WORKERS = 4
@@ -135,9 +135,24 @@ class Chaos:
         if not self.is_done():
             self.recoveries.append(time.monotonic() - begin)
 
+    def submit(self, flags):
+        """Perhaps whoever does is killed, and does it again."""
+        words = f"submit {flags} --lease {LEASE} --store job --quiet".split()
+        for _ in range(self.draw.choice((0, 1, 3))):
+            process = self.box.start(words)
+            time.sleep(self.draw.uniform(0, 0.06))
+            self.kill(process)
+        self.box.run(words)
+
+    def expect_nothing_left(self):
+        """Neither blobs nor messages. What the dead had begun to write is the directory's own affair."""
+        found = [str(path) for path in (self.box / "job").rglob("*") if path.is_file() and
+                 path.relative_to(self.box / "job").parts[0] not in ("clock", "locks", "partial")]
+        expect(not found, f"left behind: {found}")
+
     def job(self, flags, most_kills):
         """One job from submission to model. Returns its model_sha256."""
-        self.box.run(f"submit {flags} --lease {LEASE} --store job --quiet")
+        self.submit(flags)
         last = self.kills + most_kills
         while not self.is_done():
             self.reap()
@@ -147,6 +162,10 @@ class Chaos:
                 break
             if self.kills < last:
                 self.act()
+        if self.draw.random() < 0.3:
+            # Before they can tidy up; who comes later does.
+            self.kill_all()
+            self.start()
         # Whoever is left must find its way home.
         for process, _ in self.stopped:
             process.send_signal(signal.SIGCONT)
@@ -157,6 +176,7 @@ class Chaos:
         run = f"run-{self.starts}"
         result = self.box.json(f"fetch --store job --remove --quiet --out {run}")
         expect(self.box.rounds(run) == list(range(1, result["rounds"] + 1)), f"rounds {self.box.rounds(run)}")
+        self.expect_nothing_left()
         return result["model_sha256"]
 
 
