@@ -82,7 +82,7 @@ Outcome Linear::absorbed(std::span<const double> total) {
   if (now == Stage::kScore) {
     outcome.phase = Phase::kScore;
     look_at_held_out(tail, outcome);
-    outcome.done = true;
+    outcome.done = done_ = true;
     outcome.because = progress_.ended;
     return outcome;
   }
@@ -294,7 +294,7 @@ void Linear::end(Outcome& outcome, const std::string& because) {
     leave_lbfgs(lbfgs_->memory().x);
     // This round has looked at it already, unless its own point was worse.
     if (outcome.record.value("step", "") == "better") {
-      outcome.done = true;
+      outcome.done = done_ = true;
       outcome.because = because;
       return;
     }

@@ -123,6 +123,7 @@ class Linear final : public Learner {
   int busy_shards_ = 0;  // that have rows
 
   Progress progress_;
+  bool done_ = false;                    // nothing is left to absorb
   std::vector<double> w_;                // as in Problem: the shared model
   std::vector<float> narrow_;            // the same, for passes of L-BFGS that go by it
   std::vector<double> moments_;          // second and first, of the columns, side by side

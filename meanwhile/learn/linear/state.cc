@@ -87,9 +87,12 @@ State Linear::state() const {
     if (values.empty()) return;
     state.carried[name] = data::tensor_of<T>(values, {static_cast<std::int64_t>(values.size())});
   };
-  if (!over) {
+  // The score, which follows the end, goes by the weights of classes and the scale of columns.
+  if (!over || !done_) {
     carry("moments", moments_);
     carry("class_sums", class_sums_);
+  }
+  if (!over) {
     carry("squares", squares_);
     carry("mean_weights", mean_w_);
     carry("best_weights", best_w_);
