@@ -17,6 +17,7 @@ constexpr std::size_t kMetricsLines = 64, kMetricsShare = 8;
 constexpr std::size_t kTotalsPerState = 2;
 constexpr int kMostTotals = 20;  // between two states, however small: each keeps its round there
 constexpr int kMostTries = 20;   // to read what must be there
+constexpr int kEmptyLists = 3;
 
 std::string text_of(const std::vector<Line>& lines) {
   std::string text;
@@ -44,13 +45,17 @@ storage::Bytes bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
+// Listings may be late: until some running show nothing.
 void remove_all(storage::BlobStore& blobs, const std::string& prefix,
                 const std::function<bool(const std::string&)>& keep) {
-  std::vector<std::string> names;
-  for (const storage::BlobInfo& blob : blobs.list(prefix)) {
-    if (!keep(blob.name)) names.push_back(blob.name);
+  for (int empty = 0; empty < kEmptyLists;) {
+    std::vector<std::string> names;
+    for (const storage::BlobInfo& blob : blobs.list(prefix)) {
+      if (!keep(blob.name)) names.push_back(blob.name);
+    }
+    empty = names.empty() ? empty + 1 : 0;
+    if (!names.empty()) blobs.remove(names);
   }
-  if (!names.empty()) blobs.remove(names);
 }
 
 }  // namespace

@@ -1,8 +1,18 @@
 #include "meanwhile/service/missing.h"
 
+#include <chrono>
 #include <set>
+#include <thread>
+
+#include "meanwhile/service/pace.h"
 
 namespace meanwhile::service {
+
+namespace {
+
+constexpr int kTriesToFind = 8;
+
+}  // namespace
 
 std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord& job) {
   const std::string prefix = job.names().live();
@@ -62,8 +72,14 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
   return fmt::format("{} ({}) is missing; {}", name, task.text(), owner);
 }
 
-bool is_job(const std::optional<Json>& json, const JobRecord& job) {
-  return json && json->is_object() && json->value("id", Json()) == Json(job.id);
+bool is_gone(storage::BlobStore& blobs, const JobRecord& job) {
+  Pace pace;
+  for (int tries = 0; tries < kTriesToFind; ++tries) {
+    const auto there = get_json(blobs, Names::job());
+    if (there && there->is_object()) return there->value("id", Json()) != Json(job.id);
+    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+  }
+  return !blobs.get(Names::job());
 }
 
 std::string message_of(const JobRecord& job, const Task& task) {
@@ -87,14 +103,14 @@ void push_missing(storage::Store& store, const JobRecord& job) {
 
 void remove_orphans(storage::Store& store, const JobRecord& job) {
   storage::BlobStore& blobs = *store.blobs;
-  const auto there = get_json(blobs, Names::job());
-  if (is_job(there, job)) return;
+  if (!is_gone(blobs, job)) return;
   std::vector<std::string> orphans;
   for (storage::BlobInfo& blob : blobs.list(job.names().all())) {
     orphans.push_back(std::move(blob.name));
   }
   if (!orphans.empty()) blobs.remove(orphans);
-  if (!there) store.queue->destroy();
+  // Not that of another job.
+  if (!blobs.get(Names::job())) store.queue->destroy();
 }
 
 }  // namespace meanwhile::service

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +28,9 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
 void push_missing(storage::Store& store, const JobRecord& job);
 std::string message_of(const JobRecord& job, const Task& task);
 
-// Whether what is at job.json is this job.
-bool is_job(const std::optional<Json>& json, const JobRecord& job);
+// Whether the job was taken away. Asks more than once: what is late, or was cut on its way, is not
+// gone.
+bool is_gone(storage::BlobStore& blobs, const JobRecord& job);
 
 // Of a job that is gone: what workers may have put since. Nothing while it is there: whoever takes
 // it away removes all.

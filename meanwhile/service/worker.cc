@@ -411,8 +411,7 @@ bool Worker::help_the_slow() {
 
 // Whether the job is at the store, and goes on.
 bool Worker::is_here() {
-  return is_job(get_json(*store_.blobs, Names::job()), job_) &&
-         !store_.blobs->get(names_.cancelled());
+  return !store_.blobs->get(names_.cancelled()) && !is_gone(*store_.blobs, job_);
 }
 
 // Whether there is nothing more to do for anybody.
