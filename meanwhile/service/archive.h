@@ -44,6 +44,8 @@ class Archive {
   void finish(const Workbench* bench, const Json& ended, double patience_s,
               const std::string& worker);
   void check() const { chores_.check(); }
+  // Waits until what was begun is at the store.
+  void settle() { chores_.finish(); }
   // Nothing is put any more.
   void stop() { chores_.stop(); }
 

@@ -195,6 +195,8 @@ WorkerResult Worker::run() {
 // Nothing of this worker is put after it is off the living: whoever waits for that removes all.
 void Worker::leave() {
   reducer_.stop();
+  // Who goes on begins from the state that was on its way.
+  if (result_.ending == Ending::kInterrupted) archive_.settle();
   archive_.stop();
   keeper_.give_back_all();
   const bool gone = result_.ending == Ending::kGone;

@@ -168,7 +168,7 @@ TEST(End, FindsAWorkerThatComesInTheMiddleOfIt) {
 // At whatever call of a worker the job is taken away, all leave and nothing stays.
 TEST(Cancel, LeavesNothingWhateverWorkersAreAt) {
   const Job job(toy({.max_iter = 1000}), 9);
-  for (int turn = 0; turn < 12; ++turn) {
+  for (int turn = 0; turn < 6; ++turn) {
     SCOPED_TRACE(fmt::format("turn {}", turn));
     Place place;
     const JobRecord record =
@@ -177,7 +177,7 @@ TEST(Cancel, LeavesNothingWhateverWorkersAreAt) {
     Gate gate;
     Hooks hooks;
     hooks.before = [&](const std::string&, const std::string&) {
-      if (++calls == 40 + 31 * turn) gate.open();
+      if (++calls == 40 + 61 * turn) gate.open();
     };
     Workers workers(record);
     for (const char* id : {"a", "b"}) workers.start(place.open(hooks), quick(id), job.make());
@@ -220,7 +220,7 @@ TEST(Worker, LeavesWhenItIsToldToAlsoBeforeTheJobIsReady) {
 // The room a job takes does not grow with its rounds.
 TEST(Job, KeepsAFewRoundsOnly) {
   for (const Barrier barrier : {Barrier::kList, Barrier::kCounter}) {
-    const Job job(toy({.max_iter = 150}), 9);
+    const Job job(toy({.max_iter = 150}), barrier == Barrier::kList ? 3 : 9);
     Place place;
     const JobRecord record = job.submit(place, 2, barrier).job;
     std::size_t most_rounds = 0, most_states = 0;
