@@ -233,6 +233,8 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
            name.starts_with(names.usages());
   });
   if (keep_result) return;
+  // Of submitters that were killed while they tried whether the store is one.
+  remove_all(*store.blobs, "probe/", [](const std::string&) { return false; });
   store.blobs->remove({{names.cancelled()}});
   store.blobs->remove({{Names::job()}});
 }
