@@ -14,7 +14,6 @@ namespace {
 // What get_sealed() makes of these bytes.
 std::optional<Sealed> back(const storage::Bytes& bytes) {
   static const std::string kName = "blob";
-  storage::Meter meter;
   class One final : public storage::BlobStore {
    public:
     explicit One(const storage::Bytes& held) : held_(held) {}

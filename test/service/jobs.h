@@ -65,7 +65,7 @@ inline data::Dataset sparse_data(std::int64_t rows, std::int64_t cols, int class
       columns.resize(columns.size() + 1);
       values.resize(values.size() + 1);
       columns[columns.size() - 1] = static_cast<std::int32_t>(j);
-      values[values.size() - 1] = x.row(i)[j];
+      values[values.size() - 1] = x.values[i * cols + j];
     }
     starts[static_cast<std::size_t>(i + 1)] = static_cast<std::int64_t>(values.size());
   }
