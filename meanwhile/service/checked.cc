@@ -6,12 +6,28 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/sha256.h"
 #include "meanwhile/exchange/sparse.h"
 
 namespace meanwhile::service {
 
+namespace {
+
+// Of all that the file says but the hash itself.
+std::string hash_of(const Tensors& tensors, const data::Metadata& metadata) {
+  base::Sha256 hash;
+  hash.add(data::sha256(tensors));
+  for (const auto& [name, value] : metadata) {
+    if (name == kSeal) continue;
+    hash.add(fmt::format("{} {} {} {}\n", name.size(), name, value.size(), value));
+  }
+  return hash.hex();
+}
+
+}  // namespace
+
 storage::Bytes seal(const Tensors& tensors, data::Metadata metadata) {
-  metadata["sha256"] = data::sha256(tensors);
+  metadata[kSeal] = hash_of(tensors, metadata);
   return data::safetensors_bytes(tensors, metadata);
 }
 
@@ -20,8 +36,8 @@ std::optional<Sealed> get_sealed(storage::BlobStore& blobs, const std::string& n
   if (!blob) return std::nullopt;
   try {
     data::SafetensorsFile file(blob->bytes, name);
-    const auto said = file.metadata().find("sha256");
-    if (said == file.metadata().end() || said->second != data::sha256(file.tensors())) {
+    const auto said = file.metadata().find(kSeal);
+    if (said == file.metadata().end() || said->second != hash_of(file.tensors(), file.metadata())) {
       return std::nullopt;
     }
     return Sealed{std::move(blob->bytes), std::move(file)};

@@ -14,7 +14,9 @@ namespace meanwhile::service {
 
 using Tensors = std::map<std::string, data::Tensor>;
 
-// A blob of these tensors; adds "sha256" to the metadata.
+inline constexpr char kSeal[] = "seal";  // the name of the hash in the metadata
+
+// A blob of these tensors; adds its hash to the metadata.
 storage::Bytes seal(const Tensors& tensors, data::Metadata metadata);
 
 // What came; the file borrows from the bytes.

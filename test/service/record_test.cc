@@ -73,7 +73,7 @@ TEST(JobRecord, HasAnIdOfAllThatTheModelDependsOn) {
   EXPECT_EQ(id_with([](JobRecord& r) { r.about = {{"submitted", "later"}}; }), id);
   std::set<std::string> ids = {id};
   const std::vector<std::function<void(JobRecord&)>> changes = {
-      [](JobRecord& r) { r.version = "0"; },
+      [](JobRecord& r) { r.version.append("-other"); },
       [](JobRecord& r) { r.learner = "svm"; },
       [](JobRecord& r) { r.parameters["tol"] = 2e-4; },
       [](JobRecord& r) { r.seed -= 1; },
@@ -99,7 +99,7 @@ TEST(JobRecord, HasAnIdOfAllThatTheModelDependsOn) {
         r.data.feature_names = {"a", "b"};
       },
       [](JobRecord& r) { r.eval.reset(); },
-      [](JobRecord& r) { r.eval->sha256 = "x"; },
+      [](JobRecord& r) { r.eval->sha256.append("-other"); },
       [](JobRecord& r) { r.state_sha256 = "bc"; },
       [](JobRecord& r) { r.rounds_done = 4; },
   };
