@@ -31,7 +31,7 @@ std::string etag_of(const HttpAnswer& answer) {
   return etag;
 }
 
-std::string quoted(const std::string& etag) { return fmt::format("\"{}\"", etag); }
+std::string in_quotes(const std::string& etag) { return fmt::format("\"{}\"", etag); }
 
 // Of "bytes 0-99/1000": 1000; nothing when it does not say.
 std::optional<std::size_t> total_of(std::string_view content_range) {
@@ -83,7 +83,8 @@ class AzureBlobs : public BlobStore {
   }
   bool put_if_match(const std::string& blob, std::span<const std::byte> bytes,
                     const std::string& etag) override {
-    return write(blob, bytes, {{"if-match", quoted(etag)}, {kWriter, random_word()}}).has_value();
+    return write(blob, bytes, {{"if-match", in_quotes(etag)}, {kWriter, random_word()}})
+        .has_value();
   }
 
   std::vector<BlobInfo> list(const std::string& prefix) override {
@@ -207,7 +208,8 @@ class AzureBlobs : public BlobStore {
       AzureCall call = reading(blob);
       call.into =
           std::span(result.bytes).subspan(from, std::min(piece, result.bytes.size() - from));
-      call.headers = {{"range", range(from, call.into.size())}, {"if-match", quoted(result.etag)}};
+      call.headers["range"] = range(from, call.into.size());
+      call.headers["if-match"] = in_quotes(result.etag);
       const HttpAnswer answer = client_->send(call);
       if (answer.status == 412 || is_absent(answer)) {
         changed = true;
