@@ -83,7 +83,7 @@ std::optional<std::string> from_base64(std::string_view text) {
       group = 0;
     }
   }
-  bytes.resize(bytes.size() - padding);
+  for (; padding > 0; --padding) bytes.pop_back();
   return bytes;
 }
 
