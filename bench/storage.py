@@ -411,7 +411,7 @@ class Size:
 
     def __init__(self, quick):
         self.quick = quick
-        rows, fewer_rows, cols, self.clusters = (60_000, 30_000, 16, 200) if quick else (1_000_000, 200_000, 64, 2500)
+        rows, fewer_rows, cols, self.clusters = (60_000, 30_000, 16, 200) if quick else (1_000_000, 200_000, 64, 4500)
         self.points, self.fewer_points, self.small = points(rows, cols), points(fewer_rows, cols), points(20_000, 16)
         text = f" x {cols}, K = {self.clusters:,}"
         self.text, self.text_fewer, self.text_small = f"{rows:,}{text}", f"{fewer_rows:,}{text}", "20,000 x 16, K = 64"

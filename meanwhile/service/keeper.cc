@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMostMessages = 32;   // of one lease
 constexpr double kBeatSeconds = 5;  // at most, between two signs of life
+constexpr double kLateSeconds = 1;  // that a sign may come late
 constexpr const char kHungry[] = "hungry-";
 
 }  // namespace
@@ -22,7 +23,8 @@ Keeper::Keeper(storage::Store& store, const JobRecord& job, std::string worker,
       worker_(std::move(worker)),
       about_(std::move(about)),
       lags_(std::move(lags)),
-      bell_(bell) {
+      bell_(bell),
+      beat_s_(std::min(job.lease_s / 3, kBeatSeconds)) {
   beat();
   thread_ = std::thread([this] { run(); });
 }
@@ -46,7 +48,7 @@ void Keeper::run() {
       const std::lock_guard lock(mutex_);
       if (ended_) return;
     }
-    own_bell_.wait(mark, std::min(job_.lease_s / 3, kBeatSeconds));
+    own_bell_.wait(mark, beat_s_);
     {
       const std::lock_guard lock(mutex_);
       if (ended_) return;
@@ -70,10 +72,15 @@ void Keeper::run() {
 std::vector<Task> Keeper::take(int shards) {
   std::vector<Task> taken;
   int found = 0;
+  bool back = false;
+  // A group's message is behind those of its shards.
+  const int more = job_.layout().two_levels() ? 1 : 0;
   while (found < shards) {
-    auto messages = store_.queue->lease(std::min(kMostMessages, shards - found), job_.lease_s);
+    auto messages =
+        store_.queue->lease(std::min(kMostMessages, shards - found + more), job_.lease_s);
     if (messages.empty()) break;
     for (storage::Message& message : messages) {
+      back |= message.deliveries > 1;
       const Json body = Json::parse(message.body, nullptr, false);
       std::optional<Task> task;
       if (body.is_object() && body.value("job", Json()) == Json(job_.id)) {
@@ -93,6 +100,8 @@ std::vector<Task> Keeper::take(int shards) {
       }
     }
   }
+  // Somebody who held it has gone: what is known of the others is out of date.
+  if (back) beat();
   return taken;
 }
 
@@ -229,7 +238,7 @@ void Keeper::look() {
     here |= name == worker_;
     // A hungry worker says so once; its record is what shows that it lives.
     if (name.starts_with(kHungry) || name == worker_) continue;
-    const bool lives = now - one.changed_s <= job_.lease_s;
+    const bool lives = now - one.changed_s <= 2 * beat_s_ + kLateSeconds;
     live += lives ? 1 : 0;
     if (!lives) continue;
     starving |= std::any_of(listed.begin(), listed.end(), [&](const storage::BlobInfo& other) {

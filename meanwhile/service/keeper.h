@@ -77,6 +77,7 @@ class Keeper {
   const std::function<Json()> about_;
   const std::function<bool()> lags_;
   Bell& bell_;
+  const double beat_s_;
 
   // One renewal at a time: each changes the receipt that the next one needs. Taken before mutex_.
   std::mutex lease_mutex_;

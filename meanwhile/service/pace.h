@@ -24,6 +24,7 @@ class Pace {
     wait_s_ = std::clamp(usual_s_ / 16, kFirstSeconds, kMostSeconds);
     due_s_ = begin_s_ + std::min(usual_s_ * (can_afford ? 0.5 : 1), kMostSeconds);
     first_ = true;
+    can_afford_ = can_afford;
   }
   // The same, but the first look is now.
   void begin_now() {
@@ -43,7 +44,7 @@ class Pace {
   // and much sooner after a long wait, so that one slow round does not make those after it slow.
   void arrived() {
     usual_s_ = base::now_s() - begin_s_;
-    if (first_) usual_s_ *= usual_s_ > kLongSeconds ? 0.6 : 0.9;
+    if (first_) usual_s_ *= can_afford_ ? 0.5 : usual_s_ > kLongSeconds ? 0.6 : 0.9;
   }
 
   // The next wait, for who asks in a loop of his own.
@@ -57,6 +58,7 @@ class Pace {
   double usual_s_ = 0, begin_s_ = 0, due_s_ = 0;
   double wait_s_ = kFirstSeconds;
   bool first_ = true;  // no look yet since begin()
+  bool can_afford_ = true;
 };
 
 // At most so many polls for each task held and second, on average: what is saved while there is
