@@ -65,7 +65,7 @@ class Pace {
 // work may be spent when there is not. Thread safety: any thread.
 class PollBudget {
  public:
-  static constexpr double kSavedSeconds = 5;
+  static constexpr double kSavedSeconds = 5, kPlenty = 10;
 
   explicit PollBudget(double polls) : polls_per_task_(polls), rate_(polls), saved_(polls) {}
 
@@ -86,7 +86,7 @@ class PollBudget {
   bool rich() {
     const std::lock_guard lock(mutex_);
     refill();
-    return saved_ > rate_;
+    return saved_ > std::min(rate_, kPlenty);
   }
   std::int64_t polls() const {
     const std::lock_guard lock(mutex_);
