@@ -203,8 +203,8 @@ void Archive::wait_for_others(double patience_s, const std::string& worker) {
   for (const double begin_s = base::now_s(); base::now_s() - begin_s < patience_s;) {
     bool others = false;
     for (const storage::BlobInfo& blob : store_.blobs->list(names_.live())) {
-      const std::string name = blob.name.substr(names_.live().size());
-      others |= !name.starts_with("hungry-") && name != worker && blob.age_s < job_.lease_s;
+      const auto other = names_.worker_of(blob.name);
+      others |= other && *other != worker && blob.age_s < job_.lease_s;
     }
     if (!others) return;
     std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
@@ -217,10 +217,10 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
   if (keep_result) {
     // What those who died had used belongs to the bill.
     for (const storage::BlobInfo& blob : store.blobs->list(names.live())) {
-      const std::string worker = blob.name.substr(names.live().size());
-      if (worker.starts_with("hungry-") || blob.name == names.cancelled()) continue;
+      const auto worker = names.worker_of(blob.name);
+      if (!worker) continue;
       if (const auto said = store.blobs->get(blob.name)) {
-        store.blobs->put_if_absent(names.usage(worker), said->bytes);
+        store.blobs->put_if_absent(names.usage(*worker), said->bytes);
       }
     }
   }

@@ -11,7 +11,6 @@ namespace {
 constexpr int kMostMessages = 32;   // of one lease
 constexpr double kBeatSeconds = 5;  // at most, between two signs of life
 constexpr double kLateSeconds = 1;  // that a sign may come late
-constexpr const char kHungry[] = "hungry-";
 
 }  // namespace
 
@@ -206,7 +205,7 @@ void Keeper::say() {
   said_ = true;
   const bool hungry = now["tasks"].empty() || hungry_;
   if (hungry == hungry_said_) return;
-  const std::string name = names_.live(kHungry + worker_);
+  const std::string name = names_.hungry(worker_);
   if (hungry) {
     store_.blobs->put(name, json_bytes(Json::object()));
   } else {
@@ -217,32 +216,30 @@ void Keeper::say() {
 
 void Keeper::look() {
   const double now = base::now_s();
-  const std::string prefix = names_.live();
   int live = 0;
   bool starving = false, here = false, ended = false;
   std::map<std::string, Seen> seen;
-  const auto listed = store_.blobs->list(prefix);
+  const auto listed = store_.blobs->list(names_.live());
   const std::lock_guard lock(mutex_);
   for (const storage::BlobInfo& blob : listed) {
-    const std::string name = blob.name.substr(prefix.size());
     ended |= blob.name == names_.cancelled();
-    if (blob.name == names_.cancelled()) continue;
-    Seen& one = seen[name];
-    const auto before = seen_.find(name);
+    const auto other = names_.worker_of(blob.name);
+    here |= other && *other == worker_;
+    // A hungry worker says so once; its record is what shows that it lives.
+    if (!other || *other == worker_) continue;
+    Seen& one = seen[*other];
+    const auto before = seen_.find(*other);
     if (before != seen_.end() && before->second.etag == blob.etag) {
       one = before->second;
     } else {
       // Of one seen for the first time the store's clock says how old it is.
       one = {blob.etag, before == seen_.end() ? now - blob.age_s : now};
     }
-    here |= name == worker_;
-    // A hungry worker says so once; its record is what shows that it lives.
-    if (name.starts_with(kHungry) || name == worker_) continue;
     const bool lives = now - one.changed_s <= 2 * beat_s_ + kLateSeconds;
     live += lives ? 1 : 0;
     if (!lives) continue;
-    starving |= std::any_of(listed.begin(), listed.end(), [&](const storage::BlobInfo& other) {
-      return other.name == prefix + kHungry + name;
+    starving |= std::any_of(listed.begin(), listed.end(), [&](const storage::BlobInfo& sign) {
+      return sign.name == names_.hungry(*other);
     });
   }
   seen_ = std::move(seen);
@@ -263,7 +260,7 @@ void Keeper::leave(bool gone) {
   const std::lock_guard lock(beat_mutex_);
   if (!gone) store_.blobs->put(names_.usage(worker_), json_bytes(record()));
   std::vector<std::string> names = {names_.live(worker_)};
-  if (hungry_said_) names.push_back(names_.live(kHungry + worker_));
+  if (hungry_said_) names.push_back(names_.hungry(worker_));
   store_.blobs->remove(names);
 }
 

@@ -113,7 +113,14 @@ struct Names {
   }
   std::string live() const { return id + "/live/"; }
   std::string live(const std::string& worker) const { return id + "/live/" + worker; }
+  std::string hungry(const std::string& worker) const { return id + "/live/hungry-" + worker; }
   std::string cancelled() const { return id + "/live/cancelled"; }
+  // Whose record `name` is; nothing for what else is below live().
+  std::optional<std::string> worker_of(const std::string& name) const {
+    const bool record =
+        name.starts_with(live()) && !name.starts_with(hungry("")) && name != cancelled();
+    return record ? std::optional(name.substr(live().size())) : std::nullopt;
+  }
   std::string usages() const { return id + "/usage/"; }
   std::string usage(const std::string& worker) const { return id + "/usage/" + worker; }
   std::string metrics() const { return id + "/metrics.jsonl"; }

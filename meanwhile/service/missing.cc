@@ -15,13 +15,13 @@ constexpr int kTriesToFind = 8;
 }  // namespace
 
 std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord& job) {
-  const std::string prefix = job.names().live();
+  const Names names = job.names();
   std::vector<LiveRecord> records;
-  for (const storage::BlobInfo& blob : blobs.list(prefix)) {
-    const std::string worker = blob.name.substr(prefix.size());
-    if (worker.starts_with("hungry-") || blob.name == job.names().cancelled()) continue;
+  for (const storage::BlobInfo& blob : blobs.list(names.live())) {
+    const auto worker = names.worker_of(blob.name);
+    if (!worker) continue;
     if (auto said = get_json(blobs, blob.name)) {
-      records.push_back({worker, std::move(*said), blob.age_s});
+      records.push_back({*worker, std::move(*said), blob.age_s});
     }
   }
   return records;

@@ -77,7 +77,7 @@ class Worker {
   void begin_step();
   void look_at_what_is_held();
   bool work();
-  bool make_updates(const std::set<int>& shards, const std::set<int>& held);
+  void make_updates(const std::set<int>& shards, const std::set<int>& held);
   bool is_due();
   bool advance();
   void absorb(std::span<const double> total);
@@ -284,7 +284,7 @@ bool Worker::work() {
   return true;
 }
 
-bool Worker::make_updates(const std::set<int>& shards, const std::set<int>& held) {
+void Worker::make_updates(const std::set<int>& shards, const std::set<int>& held) {
   const std::int64_t step = bench_.step();
   std::mutex mutex;
   bench_.work(shards, held, [&](int shard, std::span<const double> update) {
@@ -303,7 +303,6 @@ bool Worker::make_updates(const std::set<int>& shards, const std::set<int>& held
     somebody_first_ |= !first;
     return first && !stopped();
   });
-  return true;
 }
 
 // Whether it is time to ask again for what all wait for.
@@ -407,7 +406,8 @@ bool Worker::help_the_slow() {
   base::Sha256 hash;
   hash.add(options_.id);
   const auto at = static_cast<std::size_t>(hash.digest()[0]) % late.size();
-  if (make_updates({late[at]}, held_shards())) ++result_.speculated;
+  make_updates({late[at]}, held_shards());
+  ++result_.speculated;
   return true;
 }
 
