@@ -235,7 +235,7 @@ void Keeper::look() {
       // Of one seen for the first time the store's clock says how old it is.
       one = {blob.etag, before == seen_.end() ? now - blob.age_s : now};
     }
-    const bool lives = now - one.changed_s <= 2 * beat_s_ + kLateSeconds;
+    const bool lives = now - one.changed_s <= std::min(job_.lease_s, 2 * beat_s_ + kLateSeconds);
     live += lives ? 1 : 0;
     if (!lives) continue;
     starving |= std::any_of(listed.begin(), listed.end(), [&](const storage::BlobInfo& sign) {
