@@ -62,14 +62,28 @@ struct Outcome {
   Json record;          // further measures of the round, for metrics.jsonl
 };
 
-// What one round over the whole data costs, from the shape of the data alone.
+// What is known of data before it is read.
 struct Shape {
   std::int64_t rows = 0, cols = 0, stored = 0;
+  std::int64_t classes = 2;  // of its labels, where they are classes
+  bool sparse = false;
 };
+// What one round over the whole data costs, from the shape of the data alone.
 struct Cost {
   double flops = 0;
   double bytes_read = 0;
   double update_bytes = 0;  // of one shard
+  double absorb_bytes = 0;  // that absorb() reads and writes
+  // Which inner loop does it: how many operations a second a machine does depends on that, on the
+  // columns of the data, and on how many outputs (clusters, classes) each row is compared with.
+  std::string kernel = {};
+  double outputs = 1;
+};
+// Rounds that are alike.
+struct Stretch {
+  Phase phase = Phase::kTrain;
+  double rounds = 0;
+  Cost round;
 };
 
 // All that a learner carries from round to round; a checkpoint is this, written to a file.
@@ -111,7 +125,12 @@ class Learner {
   // REQUIRES: not attached. THROWS Error(kInput) when the file does not hold this learner's state.
   virtual void restore(const data::SafetensorsFile& file) = 0;
 
+  // Of a kTrain round. May be asked before attach(), as course() may.
   virtual Cost cost(const Shape& shape) const = 0;
+  // The rounds to come, at most, in order.
+  virtual std::vector<Stretch> course(const Shape& shape) const {
+    return {{Phase::kTrain, static_cast<double>(rounds_left()), cost(shape)}};
+  }
 };
 
 }  // namespace meanwhile::learn

@@ -222,12 +222,4 @@ std::int64_t KMeans::rounds_left() const {
   return parameters_.max_iter * (1 + more_trials) - progress_.round;
 }
 
-Cost KMeans::cost(const Shape& shape) const {
-  const auto stored = static_cast<double>(shape.stored), rows = static_cast<double>(shape.rows);
-  const auto K = static_cast<double>(parameters_.n_clusters), D = static_cast<double>(shape.cols);
-  const double share =
-      parameters_.batch_size > 0 ? static_cast<double>(parameters_.batch_size) / rows : 1;
-  return {share * (2 * stored * K + 4 * stored), share * stored * 4, 8 * K * (D + 2)};
-}
-
 }  // namespace meanwhile::learn::kmeans

@@ -37,6 +37,7 @@ class KMeans final : public Learner {
   State state() const override;
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override;
+  std::vector<Stretch> course(const Shape& shape) const override;
 
   const Parameters& parameters() const { return parameters_; }
   const Model& model() const { return model_; }

@@ -16,14 +16,43 @@ namespace {
 
 constexpr double kLargeRowsTimesClusters = 2e7;  // from here on, auto means k-means||
 
+std::string method_of(const std::string& init, std::int64_t rows, std::int64_t K) {
+  if (init != "auto") return init;
+  const double size = static_cast<double>(rows) * static_cast<double>(K);
+  return size > kLargeRowsTimesClusters ? "k-means||" : "k-means++";
+}
+
 }  // namespace
 
 std::unique_ptr<Seeding> make_seeding(const std::string& init, const SeedJob& job) {
-  const double size = static_cast<double>(job.job.rows()) * static_cast<double>(job.K);
-  if (init == "random") return seed_random(job);
-  if (init == "k-means||") return seed_parallel(job);
-  if (init == "auto" && size > kLargeRowsTimesClusters) return seed_parallel(job);
+  const std::string method = method_of(init, job.job.rows(), job.K);
+  if (method == "random") return seed_random(job);
+  if (method == "k-means||") return seed_parallel(job);
   return seed_greedy(job);
+}
+
+std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape, std::int64_t K) {
+  const auto k = static_cast<double>(K), D = static_cast<double>(shape.cols);
+  const auto stored = static_cast<double>(shape.stored);
+  const std::string method = method_of(init, shape.rows, K);
+  // `candidates` are compared with all rows in each of the rounds; `shown` rows travel.
+  const auto rounds = [&](double number, double candidates, double shown) {
+    Cost cost;
+    cost.flops = 2 * stored * candidates;
+    cost.bytes_read = candidates > 0 ? stored * (shape.sparse ? 8 : 4) : 0;
+    cost.update_bytes = 8 * shown * D;
+    cost.absorb_bytes = cost.update_bytes;
+    cost.kernel = "kmeans";
+    cost.outputs = std::max(candidates, 1.0);
+    return Stretch{Phase::kSeed, number, cost};
+  };
+  if (method == "random") return {rounds(5, 0, k / 5)};
+  // Three rounds a draw of about K rows, of which one compares and one shows; then the weights.
+  if (method == "k-means||") {
+    return {rounds(kParallelDraws + 1, k, 0), rounds(2 * kParallelDraws, 0, k / 2)};
+  }
+  const double tries = 2 + std::floor(std::log(k));
+  return {rounds(k, tries, 0), rounds(k, 0, tries)};
 }
 
 template <class T>

@@ -15,7 +15,7 @@ namespace meanwhile::learn::kmeans {
 
 namespace {
 
-constexpr int kDraws = 4, kMostDraws = 100;
+constexpr int kDraws = kParallelDraws, kMostDraws = 100;
 
 class ParallelSeeding final : public Seeding {
  public:

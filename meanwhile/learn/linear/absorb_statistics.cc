@@ -10,12 +10,6 @@ namespace meanwhile::learn::linear {
 using base::Error;
 using base::ErrorKind;
 
-namespace {
-
-constexpr double kRowsForAveraging = 4;  // of each column
-
-}  // namespace
-
 void Linear::absorb_statistics(std::span<const double> total) {
   const std::size_t K = problem_.classes.size();
   progress_.rows = total[0];

@@ -345,14 +345,4 @@ std::int64_t Linear::rounds_left() const {
   return std::max<std::int64_t>(0, parameters_.max_iter - progress_.round);
 }
 
-// Of a round that looks at all rows: a product and a sum for each value to the margin, and again to
-// the gradient or the weights.
-Cost Linear::cost(const Shape& shape) const {
-  const auto stored = static_cast<double>(shape.stored), cols = static_cast<double>(shape.cols);
-  const auto C = static_cast<double>(problem_.outputs);
-  const double vectors = stage() == Stage::kModel && parameters_.adaptive ? 2 : 1;
-  return {4 * stored * C, 12 * stored + 8 * static_cast<double>(shape.rows),
-          8 * vectors * (cols + 1) * C};
-}
-
 }  // namespace meanwhile::learn::linear

@@ -18,6 +18,9 @@ namespace meanwhile::learn::linear {
 
 // What a round is for; a job goes through them from top to bottom, leaving out what it has no use
 // for.
+// Averaging models pays where a pass has so many rows of each column to learn from.
+inline constexpr double kRowsForAveraging = 4;
+
 enum class Stage { kStatistics, kRate, kModel, kGradient, kLbfgs, kScore };
 
 class Linear final : public Learner {
@@ -39,6 +42,7 @@ class Linear final : public Learner {
   State state() const override;
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override;
+  std::vector<Stretch> course(const Shape& shape) const override;
 
   // Weights for D columns by C outputs, then C intercepts.
   std::span<const double> weights() const { return w_; }

@@ -1,0 +1,223 @@
+#include "meanwhile/plan/predict.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/exchange/allreduce.h"
+#include "meanwhile/exchange/tree.h"
+
+namespace meanwhile::plan {
+
+using base::Error;
+using base::ErrorKind;
+using learn::Phase;
+
+std::string to_string(Runtime runtime) {
+  return runtime == Runtime::kThreads ? "threads" : runtime == Runtime::kMpi ? "mpi" : "storage";
+}
+
+namespace {
+
+int shards_of(const Setting& setting, int workers) {
+  return setting.shards > 0 ? setting.shards : workers;
+}
+
+// How fast each of `workers` is, as a part of its speed alone: cores of one computer share memory
+// and power, and more threads than cores share cores.
+double speed(const Machine& machine, const Setting& setting, int workers) {
+  if (setting.runtime != Runtime::kThreads || machine.cores <= 0) return 1;
+  if (workers > machine.cores) return machine.together * machine.cores / workers;
+  if (machine.cores == 1) return 1;
+  return 1 - (1 - machine.together) * (workers - 1) / (machine.cores - 1);
+}
+
+double memory_of(const Machine& machine) {
+  constexpr double kUsualMemory = 10e9;
+  return machine.memory > 0 ? machine.memory : kUsualMemory;
+}
+
+// Adding the updates of a worker's own shards: two read, one written.
+double own_sum_seconds(const Machine& machine, const Setting& setting, double update_bytes,
+                       int workers) {
+  const int own = static_cast<int>(std::ceil(1.0 * shards_of(setting, workers) / workers));
+  return (own - 1) * 3 * update_bytes / memory_of(machine);
+}
+
+// The time of bytes where a limit of 0 is none.
+double per_byte(double own, double shared, int at_once) {
+  return std::max(own > 0 ? 1 / own : 0, shared > 0 ? at_once / shared : 0);
+}
+
+bool alone(const Machine& machine, const Setting& setting, int workers) {
+  return workers == 1 && !(setting.runtime == Runtime::kStorage && machine.storage &&
+                           !machine.storage->separate_reducers);
+}
+
+void check(const Machine& machine, const Job& job, const Setting& setting, int workers) {
+  const auto refuse = [&](const char* what) {
+    throw Error(ErrorKind::kInput, "{} rows x {} columns with {} values stored: {}", job.shape.rows,
+                job.shape.cols, job.shape.stored, what);
+  };
+  if (job.shape.rows < 1) refuse("expected at least one row");
+  if (job.shape.cols < 1) refuse("expected at least one column");
+  const double cells = static_cast<double>(job.shape.rows) * static_cast<double>(job.shape.cols);
+  if (job.shape.stored < 0 || static_cast<double>(job.shape.stored) > cells) {
+    refuse("expected no more values than rows x columns");
+  }
+  if (workers < 1) throw Error(ErrorKind::kInput, "{} workers: expected at least one", workers);
+  if (setting.runtime == Runtime::kMpi && workers > 1 && !machine.network) {
+    throw Error(ErrorKind::kInput,
+                "machine '{}' says nothing of a network, which workers of MPI need: add [network] "
+                "with bandwidth and latency, or calibrate it with mpirun",
+                machine.name);
+  }
+  if (setting.runtime == Runtime::kStorage && !machine.storage) {
+    throw Error(ErrorKind::kInput,
+                "machine '{}' says nothing of storage: add [storage] with read, write and latency, "
+                "or calibrate it with --store",
+                machine.name);
+  }
+}
+
+}  // namespace
+
+double largest_share(const Setting& setting, int workers) {
+  const int shards = shards_of(setting, workers);
+  return std::ceil(1.0 * shards / workers) / shards;
+}
+
+double work_seconds(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
+                    const Setting& setting, int workers, double share) {
+  if (cost.flops <= 0 && cost.bytes_read <= 0) return 0;
+  const double cols = shape.sparse ? static_cast<double>(shape.stored) /
+                                         static_cast<double>(std::max<std::int64_t>(1, shape.rows))
+                                   : static_cast<double>(shape.cols);
+  const double rate = machine.rate(cost.kernel, shape.sparse, cols, cost.outputs);
+  const double reading = machine.memory > 0 ? cost.bytes_read / machine.memory : 0;
+  return share * std::max(cost.flops / rate, reading) / speed(machine, setting, workers);
+}
+
+double absorb_seconds(const Machine& machine, const learn::Cost& cost) {
+  return machine.round + cost.absorb_bytes / memory_of(machine);
+}
+
+double exchange_seconds(const Machine& machine, double update_bytes, job::Exchange exchange,
+                        int workers) {
+  if (workers == 1) return 0;
+  const Network& network = *machine.network;
+  const exchange::Cost cost = exchange == job::Exchange::kTree
+                                  ? exchange::tree_cost(update_bytes, workers)
+                                  : exchange::allreduce_cost(update_bytes, workers);
+  return cost.waits * network.latency + cost.messages * network.per_message +
+         cost.bytes * per_byte(network.bandwidth, 0, 1);
+}
+
+double leg_seconds(const Storage& storage, const service::Leg& leg, double bytes) {
+  using Kind = service::Leg::Kind;
+  const double own = leg.kind == Kind::kWrite    ? storage.write
+                     : leg.kind == Kind::kSpread ? storage.spread
+                                                 : storage.read;
+  // Storage that serves one blob to all as fast as if there were many is not held back by all.
+  const bool counted = leg.kind != Kind::kSpread || storage.spread > 0;
+  const double shared = counted ? storage.aggregate : 0;
+  return leg.blobs * (storage.latency + bytes * per_byte(own, shared, leg.at_once));
+}
+
+service::StepCost storage_step(const Machine& machine, const Setting& setting, int workers) {
+  if (machine.storage->separate_reducers) return service::separate_reducers_cost(workers);
+  return service::step_cost(service::layout_of(shards_of(setting, workers)), workers);
+}
+
+double load_seconds(const Machine& machine, const Job& job, const Setting& setting, int workers) {
+  const bool stored = setting.runtime == Runtime::kStorage && !alone(machine, setting, workers);
+  const double value_bytes = machine.storage ? machine.storage->value_bytes : 4;
+  const double bytes =
+      job.load_bytes > 0 ? job.load_bytes : value_bytes * static_cast<double>(job.shape.stored);
+  const double share = largest_share(setting, workers);
+  if (!stored) {
+    const bool own_disks = setting.runtime == Runtime::kMpi;
+    return machine.disk > 0 ? bytes * (own_disks ? share : 1) / machine.disk : 0;
+  }
+  return share * bytes * per_byte(machine.storage->read, machine.storage->aggregate, workers);
+}
+
+double price_of(const Price& price, int processes, double seconds, double requests) {
+  const double billed = price.billed_seconds > 0
+                            ? std::ceil(seconds / price.billed_seconds) * price.billed_seconds
+                            : seconds;
+  return processes * billed / 3600 * price.hour + requests / 1e6 * price.million_requests;
+}
+
+int processes_of(const Machine& machine, const Setting& setting, int workers) {
+  const bool more =
+      setting.runtime == Runtime::kStorage && machine.storage && machine.storage->separate_reducers;
+  return workers + (more ? service::separate_reducers(workers) : 0);
+}
+
+Round predict_round(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
+                    const Setting& setting, int workers) {
+  Round round;
+  const double share = largest_share(setting, workers);
+  round.work = work_seconds(machine, cost, shape, setting, workers, share);
+  round.absorb = absorb_seconds(machine, cost);
+  round.exchange = own_sum_seconds(machine, setting, cost.update_bytes, workers);
+  if (alone(machine, setting, workers)) return round;
+  if (setting.runtime == Runtime::kMpi) {
+    round.exchange += exchange_seconds(machine, cost.update_bytes, setting.exchange, workers);
+    round.bytes = (setting.exchange == job::Exchange::kTree
+                       ? exchange::tree_cost(cost.update_bytes, workers)
+                       : exchange::allreduce_cost(cost.update_bytes, workers))
+                      .bytes;
+  } else if (setting.runtime == Runtime::kStorage) {
+    const service::StepCost step = storage_step(machine, setting, workers);
+    round.exchange = 0;
+    for (const service::Leg& leg : step.legs) {
+      round.exchange += leg_seconds(*machine.storage, leg, cost.update_bytes) +
+                        (leg.waits ? machine.storage->notice : 0);
+    }
+    round.requests = step.requests;
+    round.bytes = step.blobs_moved * cost.update_bytes;
+  }
+  return round;
+}
+
+double sequential_seconds(const Machine& machine, const Job& job) {
+  const Setting setting;
+  double seconds = load_seconds(machine, job, setting, 1);
+  for (const learn::Stretch& stretch : job.course) {
+    if (stretch.phase != Phase::kTrain) continue;
+    seconds +=
+        stretch.rounds * predict_round(machine, stretch.round, job.shape, setting, 1).seconds();
+  }
+  return seconds;
+}
+
+Point predict(const Machine& machine, const Job& job, const Setting& setting, int workers) {
+  check(machine, job, setting, workers);
+  Point point;
+  point.workers = workers;
+  point.processes = processes_of(machine, setting, workers);
+  point.by = setting.exchange;
+  point.load = machine.start + load_seconds(machine, job, setting, workers);
+  for (const learn::Stretch& stretch : job.course) {
+    const Round round = predict_round(machine, stretch.round, job.shape, setting, workers);
+    point.requests += stretch.rounds * round.requests;
+    point.bytes += stretch.rounds * round.bytes;
+    if (stretch.phase == Phase::kSeed) point.seed += stretch.rounds * round.seconds();
+    if (stretch.phase == Phase::kScore) point.score += stretch.rounds * round.seconds();
+    if (stretch.phase != Phase::kTrain) continue;
+    point.round = round;
+    point.work += stretch.rounds * round.work;
+    point.exchange += stretch.rounds * round.exchange;
+    point.absorb += stretch.rounds * round.absorb;
+  }
+  point.seconds = point.load + point.work + point.exchange + point.absorb;
+  point.speedup = sequential_seconds(machine, job) / point.seconds;
+  point.efficiency = point.speedup / point.processes;
+  point.price = price_of(machine.price, point.processes, point.seconds + point.seed + point.score,
+                         point.requests);
+  return point;
+}
+
+}  // namespace meanwhile::plan
