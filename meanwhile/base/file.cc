@@ -120,6 +120,18 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   writer.commit();
 }
 
+void append_line(const std::filesystem::path& path, std::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) throw system_error(fmt::format("writing {}", path.string()), errno);
+  const std::string line = fmt::format("{}\n", text);
+  const ssize_t written = ::write(fd, line.data(), line.size());
+  const int failure = written < 0 ? errno : ENOSPC;
+  close(fd);
+  if (written != static_cast<ssize_t>(line.size())) {
+    throw system_error(fmt::format("writing {}", path.string()), failure);
+  }
+}
+
 std::string read_file(const std::filesystem::path& path) {
   const MappedFile file(path);
   const auto bytes = file.bytes();

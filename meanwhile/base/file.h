@@ -59,6 +59,10 @@ class FileWriter {
 // Writes the whole of `text` to `path` through a FileWriter.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
+// Adds `text` and an end of line to the file, in one piece: lines of several processes do not mix.
+// THROWS Error(kSystem).
+void append_line(const std::filesystem::path& path, std::string_view text);
+
 // The whole of a small file. THROWS Error(kInput).
 std::string read_file(const std::filesystem::path& path);
 

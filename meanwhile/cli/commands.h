@@ -34,8 +34,11 @@ struct Command {
   std::function<int(const Context&)> run;  // after parsing; returns the exit code
 };
 
-std::vector<Command> add_train(CLI::App& program);   // one for each learner
-std::vector<Command> add_submit(CLI::App& program);  // one for each learner
+std::vector<Command> add_train(CLI::App& program);     // one for each learner
+std::vector<Command> add_submit(CLI::App& program);    // one for each learner
+std::vector<Command> add_plan(CLI::App& program);      // one for each learner
+std::vector<Command> add_simulate(CLI::App& program);  // one for each learner
+Command add_calibrate(CLI::App& program);
 Command add_worker(CLI::App& program);
 Command add_status(CLI::App& program);
 Command add_fetch(CLI::App& program);

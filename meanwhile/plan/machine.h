@@ -23,7 +23,6 @@ struct Rate {
   double cols = 1;     // of sparse rows: values stored in a row
   double outputs = 1;  // clusters, classes
   double flops = 0;
-  double work = 0;    // operations of a shard in a round when it was measured; 0: not known
   double weight = 1;  // against other rates near it
 };
 
