@@ -43,6 +43,9 @@ struct Asked {
   std::int64_t memory_limit = 0;
   std::string runtime = "auto", exchange = "auto", eval = {};
   std::string out = {}, resume = {};
+  std::string machine = {};    // whose profile predicts the run; empty: the default
+  bool plan = false;           // take what is not given from the plan
+  bool workers_given = false;  // by a flag
   std::optional<Resumed> resumed = std::nullopt;
 };
 

@@ -30,6 +30,10 @@ class LearnerFlags {
   virtual learn::Json parameters() const = 0;
   // Whether data that differs from round to round is what the learner is meant for.
   virtual bool takes_data_as_it_comes() const = 0;
+  // What may be sent in a round, where the learner has the choice and no flag has made it; then
+  // take_send() makes it.
+  virtual std::vector<std::string> open_sends() const { return {}; }
+  virtual void take_send(const std::string& /*send*/) {}
   // A learner that begins; that goes on from `state`; or that begins on other data than `state`
   // came from with what was learned there.
   virtual std::unique_ptr<learn::Learner> begin() const = 0;

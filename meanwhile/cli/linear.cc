@@ -59,6 +59,12 @@ class LinearFlags final : public LearnerFlags {
 
   Json parameters() const override { return learn::linear::to_json(parameters_); }
   bool takes_data_as_it_comes() const override { return parameters_.solver == "sgd"; }
+  // Other solvers than sgd send what they need.
+  std::vector<std::string> open_sends() const override {
+    if (options_.at("send")->count() > 0 || parameters_.solver != "sgd") return {};
+    return {"model", "gradient"};
+  }
+  void take_send(const std::string& send) override { parameters_.send = send; }
 
   std::unique_ptr<learn::Learner> begin() const override {
     return std::make_unique<Linear>(kind_, parameters_);

@@ -29,12 +29,15 @@ int run(const Context& context) {
       "\nexamples:\n"
       "  meanwhile train kmeans points.npy --n-clusters 100 --out runs/a\n"
       "  meanwhile predict runs/a points.npy --out labels.npy\n"
+      "  meanwhile plan kmeans points.npy --n-clusters 100 --deadline 30m\n"
       "  meanwhile COMMAND --help\n");
 
   std::vector<Command> commands = add_train(program);
-  for (Command& command : add_submit(program)) commands.push_back(std::move(command));
-  for (const auto add : {add_worker, add_status, add_fetch, add_cancel, add_predict, add_transform,
-                         add_evaluate, add_inspect, add_convert, add_completion}) {
+  for (const auto add : {add_submit, add_plan, add_simulate}) {
+    for (Command& command : add(program)) commands.push_back(std::move(command));
+  }
+  for (const auto add : {add_calibrate, add_worker, add_status, add_fetch, add_cancel, add_predict,
+                         add_transform, add_evaluate, add_inspect, add_convert, add_completion}) {
     commands.push_back(add(program));
   }
   try {
@@ -48,9 +51,11 @@ int run(const Context& context) {
   }
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
-    if (launched().size > 1 && !program.got_subcommand("train")) {
+    const bool several = program.got_subcommand("train") || program.got_subcommand("calibrate");
+    if (launched().size > 1 && !several) {
       throw base::Error(base::ErrorKind::kUsage,
-                        "{} ranks were started, but only train uses several", launched().size);
+                        "{} ranks were started, but only train and calibrate use several",
+                        launched().size);
     }
     return command.run(context);
   }

@@ -12,7 +12,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/flags.h"
-#include "meanwhile/data/deal.h"
+#include "meanwhile/data/clip.h"
 
 namespace meanwhile::cli {
 

@@ -18,6 +18,7 @@
 #include "meanwhile/cli/run_record.h"
 #include "meanwhile/cli/show.h"
 #include "meanwhile/cli/store_flags.h"
+#include "meanwhile/cli/train_audit.h"
 #include "meanwhile/cli/train_node.h"
 #include "meanwhile/cli/train_storage.h"
 #include "meanwhile/transport/threads.h"
@@ -55,8 +56,9 @@ class Train {
     const auto job = [](CLI::Option* option) { return option->group("Job"); };
     job(add_choice(app, "--runtime", asked_.runtime, {"auto", "threads", "mpi", "storage"},
                    "where workers live; auto: mpi when started by mpirun, storage with --store"));
-    job(add_whole(app, "--workers", workers_,
-                  "threads (of each rank, with mpi); 0: all the machine offers", 0));
+    workers_option_ =
+        job(add_whole(app, "--workers", workers_,
+                      "threads (of each rank, with mpi); 0: all the machine offers", 0));
     job(add_choice(app, "--exchange", asked_.exchange, {"auto", "allreduce", "tree"},
                    "who adds what of several workers' updates; auto: allreduce between ranks, and "
                    "within one process in shared memory. With threads, allreduce and tree give "
@@ -69,6 +71,13 @@ class Train {
                  "between checkpoints; 0: after every round", 0));
     job(add_bytes(app, "--memory-limit", asked_.memory_limit,
                   "of mapped data kept in memory, such as 500M; default: three quarters of it"));
+    job(app.add_option("--machine", asked_.machine,
+                       "profile to predict the run with, and to learn from it: see 'meanwhile "
+                       "calibrate'; default: $MEANWHILE_MACHINE, yours, or generic"))
+        ->type_name("NAME or FILE");
+    job(app.add_flag("--plan", asked_.plan,
+                     "take the number of threads, the exchange and what is sent from the plan, "
+                     "where no flag says otherwise"));
     job(app.add_option("--out", asked_.out, "run directory to write; default: runs/LEARNER-N"))
         ->type_name("DIR");
     job(app.add_flag("--json", json_, "print the result as one JSON object"));
@@ -85,14 +94,15 @@ class Train {
   void check(Console& console, const Launched& launch);
   int run_mpi(const Context& context);
   int run_threads(const Context& context);
-  int finish(const Context& context, const Node& node) const;
-  int report(const Context& context, const Node& node) const;
+  int finish(const Context& context, Node& node) const;
+  int report(const Context& context, Node& node) const;
 
   AskedFlags flags_;
   Asked& asked_;
   StoreFlags store_;
   StorageAsked storage_;
   int workers_ = 0;
+  const CLI::Option* workers_option_ = nullptr;
   double timeout_ = transport::kDeadlineSeconds;
   bool json_ = false, quiet_ = false;
 };
@@ -126,6 +136,15 @@ void Train::check(Console& console, const Launched& launch) {
     store_.check();
   }
   flags_.check(console);
+  asked_.workers_given = workers_option_->count() > 0;
+  if (!asked_.machine.empty() && launch.rank == 0) plan::open_machine(asked_.machine);
+  if (asked_.plan && asked_.resumed) {
+    throw Error(ErrorKind::kUsage, "--plan: a run that is resumed goes on as it was planned");
+  }
+  if (asked_.plan && runtime == "threads" && asked_.exchange != "auto") {
+    throw Error(ErrorKind::kUsage,
+                "--plan: with threads there is no exchange to choose; leave --exchange out");
+  }
   if (!asked_.out.empty()) {
     check_out(asked_.out);
   } else {
@@ -212,7 +231,7 @@ int Train::run_threads(const Context& context) {
 }
 
 // What is left to be done and said when all rounds are done.
-int Train::finish(const Context& context, const Node& node) const {
+int Train::finish(const Context& context, Node& node) const {
   if (node.result && node.first()) return report(context, node);
   if (node.result) return node.result->interrupted ? kExitInterrupted : kExitDone;
   if (!node.first()) return kExitDone;
@@ -224,8 +243,9 @@ int Train::finish(const Context& context, const Node& node) const {
   return kExitDone;
 }
 
-int Train::report(const Context& context, const Node& node) const {
+int Train::report(const Context& context, Node& node) const {
   Console& console = context.console;
+  const std::string compared = compare(asked_, console, node);
   const job::RunDirectory& directory = *node.directory;
   const job::TrainResult& result = *node.result;
   if (!directory.aside().empty()) {
@@ -255,13 +275,13 @@ int Train::report(const Context& context, const Node& node) const {
   console.say(fmt::format(
       "{} of {} rows x {} columns: {} rounds, {}\n"
       "objective {:.9g}, {} of training after {} of reading, {} workers, {} shards, {}\n"
-      "{}{}run directory: {}\n\n"
+      "{}{}{}run directory: {}\n\n"
       "next:\n",
       asked_.entry.name, shape["rows"].get<std::int64_t>(), shape["cols"].get<std::int64_t>(),
       result.rounds, result.stopped_because, result.objective, duration(result.train_s),
       duration(node.record["seconds"]["load"]), result.workers, result.shards,
       node.record["simd"].get<std::string>(), last_measures(result.record),
-      node.record.contains("bill") ? bill_text(node.record["bill"]) : "", path));
+      node.record.contains("bill") ? bill_text(node.record["bill"]) : "", compared, path));
   if (!result.done) console.say(fmt::format("  {}\n", resume));
   console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} {2} --out labels.npy\n", program,
                           path, asked_.input.as_typed()));

@@ -12,6 +12,7 @@
 #include "meanwhile/cli/machine.h"
 #include "meanwhile/cli/progress.h"
 #include "meanwhile/cli/run_record.h"
+#include "meanwhile/cli/train_audit.h"
 #include "meanwhile/data/clip.h"
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/load.h"
@@ -120,6 +121,7 @@ job::TrainResult train(const Asked& asked, Node& node, learn::Learner& learner,
   options.transport = node.transport;
   options.exchange = asked.exchange == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
   if (!asked.eval.empty()) options.eval = &node.eval;
+  if (node.expected) options.predicted = node.record["predicted"];
   const std::atomic<bool>* stop = catch_interrupts();
   try {
     return job::train(learner, node.part, options, directory, stop,
@@ -157,13 +159,15 @@ void close_run(Node& node) {
                              {"peak_rss_bytes", node.record["peak_rss_bytes"]}});
 }
 
-void run_node(const Asked& asked, const Context& context, Node& node) {
+void run_node(Asked& asked, const Context& context, Node& node) {
   Console silent;
   silent.be_quiet();
   Progress progress(node.first() ? context.console : silent);
   load(asked, progress, node);
+  follow_plan(asked, context.console, node);
   const std::unique_ptr<learn::Learner> learner = make_learner(asked, context.console, node);
   if (nothing_left(asked, *learner, node)) return;
+  expect(asked, *learner, node);
   const auto open = [&] {
     if (node.first()) open_run(asked, context, node);
   };

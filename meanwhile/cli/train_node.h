@@ -14,6 +14,7 @@
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/job/run_directory.h"
 #include "meanwhile/job/train.h"
+#include "meanwhile/plan/audit.h"
 #include "meanwhile/transport/transport.h"
 
 namespace meanwhile::cli {
@@ -28,6 +29,7 @@ struct Node {
   bool other_data = false;                     // than that of the run to resume
   learn::Json record;                          // what goes to run.json and to --json
   std::optional<job::RunDirectory> directory;  // of the first node
+  std::optional<plan::Expected> expected;      // none: the machine's profile does not say
   std::optional<job::TrainResult> result;      // none: there was nothing left to do
 
   bool first() const { return transport == nullptr || transport->rank() == 0; }
@@ -49,6 +51,6 @@ void close_run(Node& node);
 // Reads, trains, and keeps the run directory if this is the first node; that one also shows how far
 // it is. Collective. THROWS what job::load and job::train throw; a run directory that was made for
 // nothing is gone then.
-void run_node(const Asked& asked, const Context& context, Node& node);
+void run_node(Asked& asked, const Context& context, Node& node);
 
 }  // namespace meanwhile::cli

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "meanwhile/cli/interrupt.h"
 #include "meanwhile/cli/machine.h"
 #include "meanwhile/cli/progress.h"
+#include "meanwhile/cli/train_audit.h"
 #include "meanwhile/service/archive.h"
 #include "meanwhile/service/result.h"
 #include "meanwhile/service/worker.h"
@@ -50,6 +52,7 @@ service::Submitted submit_job(const Asked& asked, const StorageAsked& storage,
                       {"command", context.command_line},
                       {"submitted", iso_time()},
                       {"machine", machine()}};
+  if (node.expected) submission.about["predicted"] = node.record["predicted"];
   submission.threads = node.workers;
   const double begin_s = now_s();
   service::Submitted submitted = service::submit(opened.store, submission);
@@ -92,6 +95,24 @@ Json fetch_job(OpenStore& opened, const service::JobRecord& job, const StoreFlag
 
 namespace {
 
+// Where the time of the rounds after `rounds_before` went, as the workers' lines say.
+job::Parts parts_of(const job::RunDirectory& directory, std::int64_t rounds_before) {
+  job::Parts parts;
+  std::istringstream lines(base::read_file(directory.path() / "metrics.jsonl"));
+  for (std::string text; std::getline(lines, text);) {
+    const Json line = Json::parse(text, nullptr, false);
+    if (!line.is_object() || !line.contains("parts")) continue;
+    const bool trains = line.contains("round");
+    if (trains && line["round"].get<std::int64_t>() <= rounds_before) continue;
+    learn::Outcome outcome;
+    outcome.phase = trains ? learn::Phase::kTrain : learn::Phase::kScore;
+    const Json& said = line["parts"];
+    parts.add(outcome, said.value("work", 0.0), said.value("exchange", 0.0),
+              line.value("seconds", 0.0));
+  }
+  return parts;
+}
+
 // All workers of this process; the first is on this thread. Returns what the first says.
 service::WorkerResult work(const StoreFlags& store, const service::JobRecord& job, int workers,
                            double timeout_s, Progress& progress) {
@@ -131,12 +152,14 @@ service::WorkerResult work(const StoreFlags& store, const service::JobRecord& jo
 
 }  // namespace
 
-void run_on_store(const Asked& asked, const StoreFlags& store, const StorageAsked& storage,
+void run_on_store(Asked& asked, const StoreFlags& store, const StorageAsked& storage,
                   const Context& context, Node& node) {
   Progress progress(context.console);
   load(asked, progress, node);
+  follow_plan(asked, context.console, node);
   const std::unique_ptr<learn::Learner> learner = make_learner(asked, context.console, node);
   if (nothing_left(asked, *learner, node)) return;
+  expect(asked, *learner, node);
   const auto opened = store.open();
   progress.step("submitting");
   const service::Submitted submitted = submit_job(asked, storage, context, node, *learner, *opened);
@@ -184,6 +207,7 @@ void run_on_store(const Asked& asked, const StoreFlags& store, const StorageAske
       result.model_sha256 = ended.value("model_sha256", "");
       result.record = ended.value("record", Json::object());
       node.record["bill"] = ended["bill"];
+      result.parts = parts_of(*node.directory, asked.resumed ? asked.resumed->rounds : 0);
       service::remove_job(opened->store, job, false);
       store.tidy();
     }

@@ -32,7 +32,7 @@ learn::Json fetch_job(OpenStore& opened, const service::JobRecord& job, const St
 
 // Submits, works with node.workers workers, one thread each, and fetches; then removes the job from
 // the store. Interrupted, it leaves the job there, for workers or for the same command again.
-void run_on_store(const Asked& asked, const StoreFlags& store, const StorageAsked& storage,
+void run_on_store(Asked& asked, const StoreFlags& store, const StorageAsked& storage,
                   const Context& context, Node& node);
 
 }  // namespace meanwhile::cli

@@ -116,9 +116,9 @@ class Loop {
   const exchange::Range mine_;  // shards
   base::ThreadPool pool_;
   exchange::OrderedSum sum_;
-  exchange::Update total_;     // where there are several nodes
-  exchange::Traffic traffic_;  // of the present round
-  double exchange_s_ = 0;      // of the present round
+  exchange::Update total_;              // where there are several nodes
+  exchange::Traffic traffic_;           // of the present round
+  double work_s_ = 0, exchange_s_ = 0;  // of the present round
   base::Trace trace_;
   std::int64_t trace_events_ = 0;
   std::vector<WorkSpan> spans_;  // of the present round, by shard
@@ -211,6 +211,7 @@ std::optional<learn::Outcome> Loop::round() {
   const std::size_t size = learner_.update_size();
   sum_.restart(size + (nodes_ > 1 ? kVotes : 0));
   std::atomic<int> given = 0;
+  const double work_begin_s = now_s();
   pool_.run(mine_.size(), [&](std::int64_t task, int thread) {
     if (nodes_ == 1 && stopped()) return;
     const int shard = mine_.begin + static_cast<int>(task);
@@ -231,6 +232,7 @@ std::optional<learn::Outcome> Loop::round() {
     given.fetch_add(1, std::memory_order_relaxed);
   });
   if (given != mine_.size()) return std::nullopt;
+  work_s_ = now_s() - work_begin_s;
   const std::span<const double> total = exchanged().first(size);
   const double begin_s = now_s();
   try {
@@ -283,6 +285,8 @@ void Loop::trace(const char* name, int worker, int shard, double begin_s, double
 
 void Loop::record(const learn::Outcome& outcome, double begin_s) {
   const double end_s = now_s();
+  result_.parts.add(outcome, work_s_, exchange_s_, end_s - begin_s);
+  if (outcome.phase == Phase::kTrain) result_.parts.bytes += static_cast<double>(traffic_.bytes);
   if (outcome.phase == Phase::kSeed) {
     if (seeding_.steps++ == 0) seeding_.begin_s = begin_s;
     seeding_.seconds += end_s - begin_s;
@@ -304,6 +308,10 @@ void Loop::record(const learn::Outcome& outcome, double begin_s) {
                         {"messages", traffic_.messages},
                         {"bytes", traffic_.bytes},
                         {"sparse_messages", traffic_.sparse_messages}};
+  }
+  line["parts"] = parts_json(work_s_, exchange_s_, end_s - begin_s);
+  if (outcome.phase == Phase::kTrain && !options_.predicted.is_null()) {
+    line["predicted"] = options_.predicted;
   }
   line["seconds"] = end_s - begin_s;
   line["elapsed_s"] = end_s - start_s_;
@@ -358,6 +366,23 @@ void Loop::finish() {
 }
 
 }  // namespace
+
+void Parts::add(const learn::Outcome& outcome, double work_s, double exchange_s, double seconds) {
+  if (outcome.phase == Phase::kSeed) {
+    seed += seconds;
+  } else if (outcome.phase == Phase::kScore) {
+    score += seconds;
+  } else {
+    ++rounds;
+    work += work_s;
+    exchange += exchange_s;
+    absorb += seconds - work_s - exchange_s;
+  }
+}
+
+Json parts_json(double work_s, double exchange_s, double seconds) {
+  return {{"work", work_s}, {"exchange", exchange_s}, {"absorb", seconds - work_s - exchange_s}};
+}
 
 TrainResult train(learn::Learner& learner, const data::Part& data, const TrainOptions& options,
                   RunDirectory* run, const std::atomic<bool>* stop,

@@ -34,7 +34,21 @@ struct TrainOptions {
   transport::Transport* transport = nullptr;
   Exchange exchange = Exchange::kAllreduce;
   const data::Part* eval = nullptr;  // held-out rows for learners that look at some
+  learn::Json predicted = {};        // of a round of training: goes to every line of metrics.jsonl
 };
+
+// Where the time went, in seconds.
+struct Parts {
+  double work = 0, exchange = 0, absorb = 0;  // of kTrain rounds; absorb: and all that is left
+  double seed = 0, score = 0;                 // of the other rounds
+  double bytes = 0;                           // sent by this node in kTrain rounds
+  std::int64_t rounds = 0;                    // kTrain
+
+  void add(const learn::Outcome& outcome, double work_s, double exchange_s, double seconds);
+};
+
+// The same of one round, as a line of metrics.jsonl says it.
+learn::Json parts_json(double work_s, double exchange_s, double seconds);
 
 struct RoundEvent {
   std::int64_t round = 0;  // kTrain rounds done, this one included
@@ -56,6 +70,7 @@ struct TrainResult {
   double train_s = 0;  // of this call
   std::string model_sha256;
   learn::Json record;  // further measures of the last round
+  Parts parts;         // of this call
 };
 
 // Trains `learner` on `data` and returns when it is done, when `stop` becomes true (checked between

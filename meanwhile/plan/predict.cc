@@ -23,13 +23,16 @@ int shards_of(const Setting& setting, int workers) {
   return setting.shards > 0 ? setting.shards : workers;
 }
 
-// How fast each of `workers` is, as a part of its speed alone: cores of one computer share memory
-// and power, and more threads than cores share cores.
+// How fast a worker is, as a multiple of what the profile says of one: cores of one computer share
+// memory and power, and more threads than cores share cores.
 double speed(const Machine& machine, const Setting& setting, int workers) {
-  if (setting.runtime != Runtime::kThreads || machine.cores <= 0) return 1;
-  if (workers > machine.cores) return machine.together * machine.cores / workers;
-  if (machine.cores == 1) return 1;
-  return 1 - (1 - machine.together) * (workers - 1) / (machine.cores - 1);
+  if (machine.cores <= 0) return 1;
+  const bool processes = setting.runtime != Runtime::kThreads;
+  const int threads = processes ? setting.threads : 1;
+  const int busy = processes ? std::min(setting.together, workers) * threads : workers;
+  if (busy > machine.cores) return threads * machine.together * machine.cores / busy;
+  if (machine.cores == 1) return threads;
+  return threads * (1 - (1 - machine.together) * (busy - 1) / (machine.cores - 1));
 }
 
 double memory_of(const Machine& machine) {

@@ -34,6 +34,9 @@ struct Setting {
   Runtime runtime = Runtime::kThreads;
   job::Exchange exchange = job::Exchange::kAllreduce;
   int shards = 0;  // 0: as many as workers
+  // Where a worker is a process, and the machine's profile one of threads:
+  int threads = 1;   // of each worker
+  int together = 1;  // workers on one computer
 };
 
 // Of one round.

@@ -113,8 +113,9 @@ class Worker {
   std::optional<learn::Outcome> last_;
   double step_s_ = 0;  // when this step began
   double elapsed_at_step_s_ = 0;
-  double usual_s_ = -1;    // of steps; -1: not known
-  double own_work_s_ = 0;  // in this step
+  double usual_s_ = -1;            // of steps; -1: not known
+  double own_work_s_ = 0;          // in this step, with putting
+  std::atomic<double> put_s_ = 0;  // of that, by all threads
   double looked_s_ = 0, idle_s_ = 0, late_listed_s_ = 0, repaired_s_ = 0;
   Pace pace_;
   bool waiting_ = false;  // in this step, and pace_ says since when
@@ -244,7 +245,7 @@ void Worker::catch_up() {
 void Worker::begin_step() {
   made_.clear();
   somebody_first_ = false;
-  own_work_s_ = 0;
+  own_work_s_ = put_s_ = 0;
   step_s_ = late_listed_s_ = repaired_s_ = idle_s_ = now_s();
   elapsed_at_step_s_ = archive_.elapsed_s();
   waiting_ = false;
@@ -289,8 +290,10 @@ void Worker::make_updates(const std::set<int>& shards, const std::set<int>& held
   std::mutex mutex;
   bench_.work(shards, held, [&](int shard, std::span<const double> update) {
     const int group = layout_.group_of(shard);
+    const double begin_s = now_s();
     const bool first =
         store_.blobs->put_if_absent(names_.update(step, group, shard), seal_update(update));
+    put_s_ += now_s() - begin_s;
     if (job_.barrier == Barrier::kCounter) {
       count_part(*store_.blobs, names_.count(step, group), shard);
     }
@@ -334,7 +337,9 @@ bool Worker::advance() {
 
 void Worker::absorb(std::span<const double> total) {
   const std::int64_t step = bench_.step();
+  const double begin_s = now_s();
   const learn::Outcome outcome = bench_.absorb(total);
+  const double absorb_s = now_s() - begin_s;
   ++result_.steps_done;
   const double seconds = now_s() - step_s_;
   usual_s_ = seconds;
@@ -343,6 +348,12 @@ void Worker::absorb(std::span<const double> total) {
     last_ = outcome;
     said_round_s_ = seconds;
     Json line = round_line(outcome, bench_.rounds(), step, seconds, archive_.elapsed_s());
+    // All but the work on rows and the step itself is for meeting the others.
+    const double work_s = std::max(0.0, own_work_s_ - put_s_ / bench_.threads());
+    line["parts"] = job::parts_json(work_s, seconds - work_s - absorb_s, seconds);
+    if (outcome.phase == learn::Phase::kTrain && job_.about.contains("predicted")) {
+      line["predicted"] = job_.about["predicted"];
+    }
     line["storage"] = {
         {"worker", options_.id}, {"polls", budget_.polls()}, {"usage", to_json(meter_.usage())}};
     archive_.add({step, std::move(line)});

@@ -1,0 +1,97 @@
+#include "meanwhile/plan/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace meanwhile::plan {
+
+using learn::Json;
+using learn::Phase;
+
+namespace {
+
+// The stretch of training; what it costs is what the work's rate is made of.
+const learn::Stretch* training(const Job& job) {
+  for (const learn::Stretch& stretch : job.course) {
+    if (stretch.phase == Phase::kTrain) return &stretch;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Json expected_round(const Expected& expected) {
+  const Point point = predict(expected.machine, expected.job, expected.setting, expected.workers);
+  Json json = {{"work", point.round.work},
+               {"exchange", point.round.exchange},
+               {"absorb", point.round.absorb},
+               {"seconds", point.round.seconds()}};
+  if (point.round.bytes > 0) json["bytes"] = point.round.bytes;
+  if (point.round.requests > 0) json["requests"] = point.round.requests;
+  if (expected.machine.price.hour > 0) {
+    json["price"] =
+        price_of({expected.machine.price.hour, expected.machine.price.million_requests, 0},
+                 point.processes, point.round.seconds(), point.round.requests);
+  }
+  return json;
+}
+
+Audit audit(const Expected& expected, const Measured& measured) {
+  const auto& [machine, job, setting, workers] = expected;
+  const Point point = predict(machine, job, setting, workers);
+  const job::Parts& parts = measured.parts;
+  const auto rounds = static_cast<double>(parts.rounds);
+  Audit audit;
+  audit.learner = job.learner;
+  audit.runtime = to_string(setting.runtime);
+  audit.machine = machine.name;
+  audit.workers = workers;
+  audit.rounds = rounds;
+  audit.parts["load"] = {point.load, measured.load_s};
+  audit.parts["work"] = {rounds * point.round.work, parts.work};
+  audit.parts["exchange"] = {rounds * point.round.exchange, parts.exchange};
+  audit.parts["absorb"] = {rounds * point.round.absorb, parts.absorb};
+  if (parts.seed > 0) audit.parts["seed"] = {point.seed, parts.seed};
+  if (parts.score > 0) audit.parts["score"] = {point.score, parts.score};
+  for (const auto& [name, part] : audit.parts) {
+    audit.seconds.predicted += part.predicted;
+    audit.seconds.measured += part.measured;
+  }
+  audit.bytes = {rounds * point.round.bytes, measured.bytes};
+  audit.requests = {rounds * point.round.requests, measured.requests};
+  audit.price = {
+      price_of(machine.price, point.processes, audit.seconds.predicted, audit.requests.predicted),
+      measured.price > 0
+          ? measured.price
+          : price_of(machine.price, point.processes, audit.seconds.measured, measured.requests)};
+  const learn::Stretch* stretch = training(job);
+  // Too short to tell a rate from the waking of threads.
+  constexpr double kLeastSeconds = 0.05;
+  if (stretch != nullptr && parts.work > kLeastSeconds && stretch->round.flops > 0) {
+    // The rate that would have predicted it.
+    const double scale = rounds * point.round.work / parts.work;
+    const learn::Shape& shape = job.shape;
+    const double cols = shape.sparse
+                            ? static_cast<double>(shape.stored) / static_cast<double>(shape.rows)
+                            : static_cast<double>(shape.cols);
+    const double rate =
+        machine.rate(stretch->round.kernel, shape.sparse, cols, stretch->round.outputs);
+    audit.rate = {stretch->round.kernel, shape.sparse, cols, stretch->round.outputs, rate * scale};
+  }
+  return audit;
+}
+
+std::string to_text(const Audit& audit) {
+  const auto percent = [](const Compared& c) { return fmt::format("{:+.0f} %", 100 * c.error()); };
+  std::string text = fmt::format("predicted {:.3g} s, took {:.3g} s ({})", audit.seconds.predicted,
+                                 audit.seconds.measured, percent(audit.seconds));
+  for (const auto& [name, part] : audit.parts) {
+    // What is a small part of both is not worth a word.
+    if (std::max(part.predicted, part.measured) < 0.02 * audit.seconds.measured) continue;
+    text += fmt::format("; {} {:.3g} s, took {:.3g}", name, part.predicted, part.measured);
+  }
+  return text + fmt::format(" [{}]\n", audit.machine);
+}
+
+}  // namespace meanwhile::plan

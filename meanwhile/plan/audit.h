@@ -1,0 +1,36 @@
+// Every run checks the plan: what was expected of it beside what it took.
+#pragma once
+
+#include <string>
+
+#include "meanwhile/job/train.h"
+#include "meanwhile/plan/history.h"
+#include "meanwhile/plan/predict.h"
+
+namespace meanwhile::plan {
+
+// What was expected of a run before it began.
+struct Expected {
+  Machine machine;
+  Job job;
+  Setting setting;
+  int workers = 1;
+};
+
+// Of a round of training, as lines of metrics.jsonl carry it. THROWS as predict().
+learn::Json expected_round(const Expected& expected);
+
+// What it took.
+struct Measured {
+  job::Parts parts;
+  double load_s = 0;
+  double bytes = 0, requests = 0, price = 0;  // of rounds of training; 0: not known
+};
+
+// The prediction is of as many rounds as there were.
+Audit audit(const Expected& expected, const Measured& measured);
+
+// "predicted 10 s, took 11 s (+10 %): work 9 s, took 10 s ..."
+std::string to_text(const Audit& audit);
+
+}  // namespace meanwhile::plan
