@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""The experiments: measured rounds on a virtual cluster against what `plan` predicts. See lab/README.md.
+
+Each writes lab/results/NAME.json, with all that is needed to draw it again. Only the standard library is used.
+The time of a round is the median over rounds, the first one left out (rows are loaded in it), then the median over repeats.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+
+from predict import attempt, calibrate, calibrate_here, exponent, lowest, mape, plan, round_seconds
+from runs import FOLDER, PROGRAM, ROOT, Cluster, Failed, labelled, machine_facts, rounds_of, run, stop_on_signals, uniform
+
+RESULTS = ROOT / "lab/results"
+SIMD = "baseline"  # of workers in the cluster: slow on purpose, so that few rows, which load soon, are much work
+COLS, CLUSTERS = 64, 1024  # an update of 0.54 MB
+
+
+def say(text):
+    print(f"  {text}", flush=True)
+
+
+def kmeans_flags(rows, clusters, rounds, cols=COLS):
+    """Of a job, and of its plan."""
+    same = ["--n-clusters", clusters, "--init", "random", "--max-iter", rounds]
+    return ["kmeans", uniform(rows, cols), *same, "--tol", 0], ["kmeans", "--rows", rows, "--dims", cols, *same]
+
+
+def timed(results):
+    """A point of what the repeats gave."""
+    repeats = [{"rounds": r["rounds"], "wall_s": r["wall_s"], "seconds": r.get("seconds")} for r in results]
+    return {"repeats": repeats, "round_s": statistics.median(statistics.median(r["rounds"][1:]) for r in repeats)}
+
+
+def measure(train, flags, points, repeats, limit_s):
+    """`points`: (workers, more flags). All points once, then all again: what disturbs for a while disturbs no point alone."""
+    results = [[] for _ in points]
+    for turn in range(repeats):
+        for (workers, more), into in zip(points, results):
+            into.append(train([*flags, *more], workers, SIMD, limit_s))
+            say(f"{' '.join(map(str, [flags[0], *more]))}, {workers} workers, turn {turn + 1}: "
+                f"{statistics.median(into[-1]['rounds'][1:]):.3f} s a round, {into[-1]['wall_s']:.1f} s in all")
+    return [{"workers": workers, **timed(r)} for (workers, _), r in zip(points, results)]
+
+
+def series(name, points, predicted):
+    """Measured points beside predicted ones ({workers: point}, or None)."""
+    measured = {p["workers"]: p["round_s"] for p in points}
+    found = {"name": name, "points": points, "measured_best": lowest(measured)}
+    if predicted:
+        for p in points:
+            p["predicted"] = predicted[p["workers"]]
+        said = {p: round_seconds(predicted[p]) for p in measured}
+        found["predicted_best"] = lowest(said)
+        found["mape"] = mape([(measured[p], said[p]) for p in measured])
+        first = min(measured)
+        found["speedup_mape"] = mape([(measured[first] / measured[p], said[first] / said[p]) for p in measured if p != first])
+        say(f"{name}: mean error of a round {found['mape']:.1%}, of speedups {found['speedup_mape'] or 0:.1%}; best at "
+            f"{found['measured_best']['workers']} workers, predicted {found['predicted_best']['workers']}")
+    else:
+        say(f"{name}: best at {found['measured_best']['workers']} workers; no prediction")
+    return found
+
+
+def storage(quick, note):
+    """k-means over storage: many shards always, and as many shards as workers."""
+    rows, rounds, repeats = (1200, 3, 1) if quick else (30000, 4, 2)
+    workers = [1, 3] if quick else [1, 2, 3, 4, 6, 8, 12, 16]
+    most = max(workers)
+    flags, shape = kmeans_flags(rows, CLUSTERS, rounds)
+    with Cluster(most, rate_mbit=20, cpu_percent=6) as cluster:
+        profile = attempt(calibrate, note, cluster, SIMD, store=True)
+        found = []
+        for name, shards in ((f"{most} shards", most), ("a shard for each worker", 0)):
+            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", shards or p]) for p in workers], repeats, 200)
+            many = ["--shards", shards] if shards else []
+            found.append(series(name, points, profile and attempt(plan, note, profile, [*shape, "--runtime", "storage", *many], workers)))
+    return {"cluster": cluster.settings, "rows": rows, "cols": COLS, "clusters": CLUSTERS, "profile": profile, "series": found}
+
+
+def scaleup(quick, note):
+    """The best number of workers for more and more rows. The law of k-means on storage: T ~ N^(1/3), P ~ N^(2/3)."""
+    rounds, repeats = (3, 1) if quick else (4, 1)
+    sizes = {1200: [1, 3], 2400: [1, 3]} if quick else {
+        12000: [2, 3, 4, 6, 8], 24000: [3, 4, 6, 8, 12], 48000: [4, 6, 8, 12, 16], 96000: [8, 12, 16, 20, 24]}
+    with Cluster(max(map(max, sizes.values())), rate_mbit=20, cpu_percent=6) as cluster:
+        profile = attempt(calibrate, note, cluster, SIMD, store=True)
+        found = []
+        for rows, workers in sizes.items():
+            flags, shape = kmeans_flags(rows, CLUSTERS, rounds)
+            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", p]) for p in workers], repeats, 200)
+            predicted = profile and attempt(plan, note, profile, [*shape, "--runtime", "storage"], workers)
+            found.append({"rows": rows, **series(f"{rows} rows", points, predicted)})
+    laws = {}
+    for who in ("measured", "predicted"):
+        best = [(s["rows"], s[f"{who}_best"]) for s in found if f"{who}_best" in s]
+        if best:
+            at = [n for n, _ in best]
+            laws[who] = {"seconds": exponent(at, [b["seconds"] for _, b in best]), "workers": exponent(at, [b["workers"] for _, b in best]),
+                         "smooth_workers": exponent(at, [b["smooth_workers"] for _, b in best])}
+            say(f"{who}: seconds ~ rows^{laws[who]['seconds']:.2f}, workers ~ rows^{laws[who]['smooth_workers']:.2f}")
+    return {"cluster": cluster.settings, "cols": COLS, "clusters": CLUSTERS, "profile": profile, "series": found, "exponents": laws,
+            "law": {"seconds": 1 / 3, "workers": 2 / 3}}
+
+
+def svm(quick, note):
+    """Tree against allreduce over MPI: a model whose bytes decide, and one whose messages do."""
+    rounds, repeats = (6, 1) if quick else (12, 3)
+    workers = [1, 4] if quick else [1, 2, 4, 8, 12, 16]
+    # Rows, columns, nonzeros of a row. Few rows, for what is compared is the exchange; but enough that a sixteenth of them
+    # touches most columns: updates with many zeros travel without them, and nobody plans for that.
+    models = {"large": (1000, 5000, 50)} if quick else {"large": (24000, 50000, 100), "small": (8000, 500, 30)}
+    with Cluster(max(workers), rate_mbit=25, cpu_percent=8) as cluster:
+        profile = attempt(calibrate, note, cluster, SIMD, ranks=4)
+        found = []
+        for model, (rows, cols, nonzeros) in models.items():
+            same = ["--solver", "lbfgs", "--max-iter", rounds]
+            flags = ["svm", labelled(rows, cols, nonzeros), "--n-features", cols, *same, "--tol", 0, "--shards", max(workers)]
+            shape = ["svm", "--rows", rows, "--dims", cols, "--nonzeros", rows * nonzeros, *same, "--runtime", "mpi"]
+            for exchange in ("allreduce", "tree"):
+                points = measure(cluster.train_on_ranks, flags, [(p, ["--exchange", exchange]) for p in workers], repeats, 120)
+                predicted = profile and attempt(plan, note, profile, [*shape, "--exchange", exchange], workers)
+                found.append({"model": model, "exchange": exchange, "rows": rows, "cols": cols, "nonzeros": nonzeros,
+                              **series(f"{model} model, {exchange}", points, predicted)})
+    return {"cluster": cluster.settings, "profile": profile, "series": found}
+
+
+def another_size(quick, note):
+    """A profile made in a minute, and jobs of other sizes: three times the rows, other numbers of clusters."""
+    rows, rounds, repeats = (2000, 3, 1) if quick else (36000, 4, 2)
+    workers = [4] if quick else [4, 8, 16]
+    found = []
+    with Cluster(max(workers), rate_mbit=20, cpu_percent=6) as cluster:
+        profile = attempt(calibrate, note, cluster, SIMD, store=True)
+        for clusters in [512] if quick else [256, 512]:
+            flags, shape = kmeans_flags(rows, clusters, rounds)
+            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", p]) for p in workers], repeats, 200)
+            predicted = profile and attempt(plan, note, profile, [*shape, "--runtime", "storage"], workers)
+            found.append({"rows": rows, "clusters": clusters, **series(f"{rows} rows, {clusters} clusters, in the lab", points, predicted)})
+
+    def train_here(flags, threads, simd, limit_s):
+        out = FOLDER / "run-here"
+        run(["rm", "-rf", out], 60)
+        start = time.monotonic()
+        text = run([PROGRAM, "train", *flags, "--runtime", "threads", "--workers", threads, "--out", out, "--json", "--quiet"], limit_s)
+        return {**json.loads(text), "rounds": rounds_of(out), "wall_s": time.monotonic() - start}
+
+    here = attempt(calibrate_here, note, 2)
+    rows = 20000 if quick else 300000
+    for clusters in [512] if quick else [256, 1024]:
+        flags, shape = kmeans_flags(rows, clusters, 6)
+        points = measure(train_here, flags, [(p, ["--shards", 8]) for p in (1, 2)], repeats + 1, 120)
+        predicted = here and attempt(plan, note, here, [*shape, "--runtime", "threads", "--shards", 8], [1, 2])
+        found.append({"rows": rows, "clusters": clusters, **series(f"{rows} rows, {clusters} clusters, on the bare machine", points, predicted)})
+    return {"cluster": cluster.settings, "cols": COLS, "profile": profile, "profile_here": here, "series": found}
+
+
+EXPERIMENTS = {"storage": storage, "scaleup": scaleup, "svm": svm, "another_size": another_size}
+
+
+def main():
+    options = argparse.ArgumentParser(description="experiments on a virtual cluster; needs root")
+    options.add_argument("--quick", action="store_true", help="few points, to see that it works; nothing is kept but build/lab/NAME.json")
+    options.add_argument("--only", choices=EXPERIMENTS, action="append", help="this one; may be repeated")
+    asked = options.parse_args()
+    stop_on_signals()
+    failed = []
+    for name in asked.only or EXPERIMENTS:
+        print(f"{name}: {EXPERIMENTS[name].__doc__.splitlines()[0]}", flush=True)
+        note, facts, start = [], machine_facts(), time.monotonic()
+        try:
+            found = EXPERIMENTS[name](asked.quick, note)
+        except Failed as error:
+            print(f"  {name} failed: {error}", file=sys.stderr, flush=True)
+            failed.append(name)
+            continue
+        found = {"experiment": name, "quick": asked.quick, "program": run([PROGRAM, "--version"], 10).strip(), "simd": SIMD, "machine": facts,
+                 "load_after": machine_facts()["load_before"], "took_s": time.monotonic() - start, "notes": note, **found}
+        path = (FOLDER if asked.quick else RESULTS) / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found, indent=1) + "\n")
+        for line in note:
+            say(f"note: {line}")
+        say(f"{found['took_s']:.0f} s; written to {path.relative_to(ROOT)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
