@@ -1,0 +1,265 @@
+#include "meanwhile/plan/simulate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "test/expect_error.h"
+
+namespace meanwhile::plan {
+namespace {
+
+using base::ErrorKind;
+using ::testing::HasSubstr;
+
+Machine machine() {
+  Machine machine;
+  machine.name = "test";
+  machine.flops = 1e9;
+  machine.memory = 10e9;
+  machine.disk = 100e6;
+  machine.start = 2;
+  machine.network = Network{100e6, 1e-4, 1e-5};
+  Storage storage;
+  storage.read = 40e6;
+  storage.write = 20e6;
+  storage.spread = 30e6;
+  storage.aggregate = 20e9;
+  storage.latency = 0.02;
+  storage.notice = 0.1;
+  machine.storage = storage;
+  machine.price = {0.1, 1, 60};
+  return machine;
+}
+
+// 10 s of work a round for each of P workers, whatever P is; some rounds of seeding and one of
+// scoring besides.
+Job job(int workers, double rounds) {
+  Job job;
+  job.learner = "test";
+  job.shape.rows = std::int64_t{workers} * 1000;
+  job.shape.cols = 100;
+  job.shape.stored = job.shape.rows * job.shape.cols;
+  learn::Cost cost;
+  cost.flops = 10e9 * workers;
+  cost.update_bytes = 800e3;
+  cost.absorb_bytes = 800e3;
+  cost.kernel = "test";
+  learn::Cost seeding = cost;
+  seeding.flops /= 4;
+  job.course = {{learn::Phase::kSeed, 3, seeding},
+                {learn::Phase::kTrain, rounds, cost},
+                {learn::Phase::kScore, 1, seeding}};
+  return job;
+}
+
+constexpr Trouble kNone{.jitter = 0};
+
+Setting at(Runtime runtime, int shards = 0) {
+  Setting setting;
+  setting.runtime = runtime;
+  setting.shards = shards;
+  return setting;
+}
+
+void expect_as_predicted(const Machine& where, const Setting& setting, int workers) {
+  SCOPED_TRACE(fmt::format("{} with {} workers, {} shards", to_string(setting.runtime), workers,
+                           setting.shards));
+  const Job what = job(workers, 12);
+  const Simulated lived = simulate(where, what, setting, workers, kNone, 1);
+  const Point point = predict(where, what, setting, workers);
+  EXPECT_NEAR(lived.seconds, point.seconds, 0.01 * point.seconds);
+  EXPECT_NEAR(lived.load, point.load, 1e-9 * point.load);
+  EXPECT_NEAR(lived.seed, point.seed, 0.01 * point.seed);
+  EXPECT_NEAR(lived.score, point.score, 0.01 * point.score);
+  EXPECT_NEAR(lived.work + lived.waiting, point.work, 0.01 * point.work);
+  EXPECT_NEAR(lived.absorb, point.absorb, 1e-9);
+  EXPECT_NEAR(lived.price, point.price, 0.02 * point.price);
+  EXPECT_EQ(lived.recovery, 0);
+  EXPECT_EQ(lived.deaths, 0);
+  // Who has no shard of its own cannot know that rounds of training are longer than seeding.
+  if (setting.shards > 0 && setting.shards < workers) return;
+  EXPECT_EQ(lived.speculated, 0);
+  EXPECT_EQ(lived.requests, point.requests);
+}
+
+TEST(Simulate, WithoutTroubleAgreesWithThePrediction) {
+  for (const int workers : {1, 2, 3, 8, 9, 64, 100, 1000}) {
+    expect_as_predicted(machine(), at(Runtime::kThreads), workers);
+    expect_as_predicted(machine(), at(Runtime::kMpi), workers);
+    expect_as_predicted(machine(), at(Runtime::kMpi, 3 * workers + 1), workers);
+    Setting tree = at(Runtime::kMpi);
+    tree.exchange = job::Exchange::kTree;
+    expect_as_predicted(machine(), tree, workers);
+    expect_as_predicted(machine(), at(Runtime::kStorage), workers);
+    expect_as_predicted(machine(), at(Runtime::kStorage, 4 * workers), workers);
+    expect_as_predicted(machine(), at(Runtime::kStorage, (workers + 1) / 2), workers);
+  }
+}
+
+TEST(Simulate, AgreesWhereOthersAdd) {
+  Machine azure = machine();
+  azure.storage->separate_reducers = true;
+  for (const int workers : {1, 2, 5, 64, 1000}) {
+    expect_as_predicted(azure, at(Runtime::kStorage), workers);
+  }
+}
+
+// The time of rounds is that of bytes alone.
+TEST(Simulate, AgreesWhereExchangeIsAll) {
+  for (const int workers : {3, 64, 257}) {
+    Job light = job(workers, 5);
+    for (learn::Stretch& stretch : light.course) stretch.round.flops = 0;
+    for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+      const Simulated lived = simulate(machine(), light, at(runtime), workers, kNone, 1);
+      EXPECT_NEAR(lived.ratio, 1, 0.01);
+    }
+  }
+}
+
+// Rounds may be the mean of earlier jobs.
+TEST(Simulate, RoundsNeedNotBeWhole) {
+  for (const double rounds : {0.0, 0.25, 7.5}) {
+    const Job what = job(4, rounds);
+    const Simulated lived = simulate(machine(), what, at(Runtime::kMpi), 4, kNone, 1);
+    EXPECT_NEAR(lived.ratio, 1, 1e-9);
+  }
+}
+
+TEST(Simulate, PartsAndRoundsAddUp) {
+  const Trouble all{.jitter = 0.1,
+                    .stragglers = 0.01,
+                    .slow_links = 0.05,
+                    .deaths = 0.5,
+                    .late_blobs = 0.01,
+                    .lateness_s = 3};
+  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+    const Simulated lived = simulate(machine(), job(64, 40), at(runtime), 64, all, 3);
+    EXPECT_GT(lived.deaths, 0);
+    EXPECT_EQ(lived.rounds.size(), 40U);
+    const double rounds = std::accumulate(lived.rounds.begin(), lived.rounds.end(), 0.0);
+    EXPECT_NEAR(lived.load + rounds, lived.seconds, 1e-6);
+    EXPECT_NEAR(lived.mean, rounds / 40, 1e-9);
+    EXPECT_LE(lived.p50, lived.p95);
+    EXPECT_LE(lived.p95, lived.p99);
+    EXPECT_LE(lived.p99, lived.max);
+    EXPECT_EQ(lived.max, *std::max_element(lived.rounds.begin(), lived.rounds.end()));
+    for (const double part :
+         {lived.load, lived.work, lived.waiting, lived.exchange, lived.absorb, lived.recovery}) {
+      EXPECT_GE(part, 0);
+    }
+    EXPECT_GT(lived.recovery, 0);
+  }
+}
+
+TEST(Simulate, OneSeedOneResult) {
+  const Trouble trouble{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
+  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+    const auto rounds = [&](std::uint64_t seed) {
+      return simulate(machine(), job(50, 30), at(runtime), 50, trouble, seed).rounds;
+    };
+    EXPECT_EQ(rounds(1), rounds(1));
+    EXPECT_NE(rounds(1), rounds(2));
+  }
+}
+
+// Each kind of trouble alone, more and more of it.
+TEST(Simulate, MoreTroubleIsNotFaster) {
+  const auto expect_slower = [&](const char* what, Runtime runtime,
+                                 const std::vector<Trouble>& more) {
+    double before = simulate(machine(), job(64, 30), at(runtime), 64, kNone, 7).seconds;
+    for (const Trouble& trouble : more) {
+      const double seconds = simulate(machine(), job(64, 30), at(runtime), 64, trouble, 7).seconds;
+      EXPECT_GE(seconds, before) << what << " " << to_string(runtime);
+      before = seconds;
+    }
+    const double none = simulate(machine(), job(64, 30), at(runtime), 64, kNone, 7).seconds;
+    EXPECT_GT(before, none) << what << " " << to_string(runtime);
+  };
+  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+    expect_slower("jitter", runtime, {{.jitter = 0.02}, {.jitter = 0.1}, {.jitter = 0.3}});
+    expect_slower("stragglers", runtime,
+                  {{.jitter = 0, .stragglers = 0.001},
+                   {.jitter = 0, .stragglers = 0.01},
+                   {.jitter = 0, .stragglers = 0.1}});
+    expect_slower("slowdown", runtime,
+                  {{.jitter = 0, .stragglers = 0.05, .slowdown = 1.5},
+                   {.jitter = 0, .stragglers = 0.05, .slowdown = 3}});
+    expect_slower(
+        "links", runtime,
+        {{.jitter = 0, .slow_links = 0.1}, {.jitter = 0, .slow_links = 0.1, .link_slowdown = 40}});
+    expect_slower("deaths", runtime, {{.jitter = 0, .deaths = 0.2}, {.jitter = 0, .deaths = 1}});
+  }
+  expect_slower("blobs", Runtime::kStorage,
+                {{.jitter = 0, .late_blobs = 0.001},
+                 {.jitter = 0, .late_blobs = 0.01},
+                 {.jitter = 0, .late_blobs = 0.01, .lateness_s = 10}});
+}
+
+// What happens to a worker in a round does not depend on how many others there are: the rounds of
+// more workers wait for the same stragglers, and more.
+TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
+  const Trouble trouble{.jitter = 0.05, .stragglers = 0.01};
+  const auto rounds = [&](int workers) {
+    Job what = job(workers, 40);
+    for (learn::Stretch& stretch : what.course) stretch.round.update_bytes = 0;
+    return simulate(machine(), what, at(Runtime::kMpi), workers, trouble, 5).rounds;
+  };
+  const std::vector<double> few = rounds(10), many = rounds(100);
+  for (std::size_t i = 0; i < few.size(); ++i) EXPECT_GE(many[i], few[i] * (1 - 1e-3));
+}
+
+TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
+  const Trouble rare{.jitter = 0, .stragglers = 0.001, .slowdown = 100};
+  const auto lived = [&](Runtime runtime) {
+    return simulate(machine(), job(50, 50), at(runtime), 50, rare, 2);
+  };
+  const Simulated ranks = lived(Runtime::kMpi), store = lived(Runtime::kStorage);
+  EXPECT_GT(ranks.max, 1000);
+  EXPECT_EQ(ranks.speculated, 0);
+  EXPECT_GT(store.speculated, 0);
+  EXPECT_LT(store.max, 100);
+  EXPECT_GT(store.requests, store.predicted.requests);
+}
+
+TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
+  const Trouble deadly{.jitter = 0, .deaths = 0.5};
+  const Simulated ranks = simulate(machine(), job(20, 50), at(Runtime::kMpi), 20, deadly, 2);
+  ASSERT_GT(ranks.deaths, 0);
+  // A restart, the data again, and at most a checkpoint and a round of 10 s each done once more.
+  const double most = 60 + ranks.load + 2 * 10 + 2 * ranks.predicted.round.seconds();
+  EXPECT_GT(ranks.recovery, 0);
+  EXPECT_LE(ranks.recovery, static_cast<double>(ranks.deaths) * most);
+
+  const Simulated store = simulate(machine(), job(20, 50), at(Runtime::kStorage), 20, deadly, 2);
+  ASSERT_GT(store.deaths, 0);
+  EXPECT_GT(store.recovery, 0);
+  EXPECT_LT(store.max, 60 + store.load + 4 * store.predicted.round.seconds());
+}
+
+TEST(Simulate, WorkersThatOnlyDieAreAnError) {
+  const Trouble deadly{.deaths = 1e6};
+  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+    EXPECT_THAT(error_of(ErrorKind::kFailed,
+                         [&] { simulate(machine(), job(10, 5), at(runtime), 10, deadly, 1); }),
+                HasSubstr("die faster than they work"));
+  }
+}
+
+TEST(Simulate, ImpossibleTroubleIsRefused) {
+  const auto refused = [&](const char* what, const Trouble& trouble) {
+    EXPECT_THAT(error_of(ErrorKind::kUsage,
+                         [&] { simulate(machine(), job(2, 1), at(Runtime::kMpi), 2, trouble, 1); }),
+                HasSubstr(what));
+  };
+  refused("stragglers 1.5: expected 0 to 1", {.stragglers = 1.5});
+  refused("slowdown 0.5: expected at least 1", {.slowdown = 0.5});
+  refused("deaths -1: expected at least 0", {.deaths = -1});
+  refused("late_blobs nan", {.late_blobs = std::nan("")});
+}
+
+}  // namespace
+}  // namespace meanwhile::plan
