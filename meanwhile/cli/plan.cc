@@ -29,6 +29,8 @@ Json point_json(const Point& point) {
   Json json = {{"workers", point.workers},       {"processes", point.processes},
                {"seconds", point.seconds},       {"speedup", point.speedup},
                {"efficiency", point.efficiency}, {"price", point.price}};
+  json["total_seconds"] = plan::total_seconds(point);
+  json["total_price"] = point.total_price;
   json["parts"] = {{"load", point.load},
                    {"work", point.work},
                    {"exchange", point.exchange},
@@ -182,7 +184,7 @@ std::string Plan::wish_text(const plan::Choice& choice) const {
   std::string text;
   const auto row = [&](const char* name, const Point& point) {
     text += fmt::format("  {:<18} {:>4} workers, {}, {}\n", name, point.workers,
-                        duration(plan::total_seconds(point)), money(point.price));
+                        duration(plan::total_seconds(point)), money(point.total_price));
   };
   row("fastest", choice.fastest);
   row("nearly as fast", choice.worth);
@@ -202,7 +204,7 @@ std::string Plan::answer(const plan::Choice& choice) const {
                             ? fmt::format(" and {} that add", point.processes - point.workers)
                             : "");
   text = fmt::format("best: {}: {} for {} ({})\n", text, duration(plan::total_seconds(point)),
-                     money(point.price), error_text());
+                     money(point.total_price), error_text());
   text += fmt::format("why: {}\n", choice.why);
   if (point.seed + point.score > 0) {
     text += fmt::format("beside the rounds: {} of preparing or seeding, {} of scoring\n",
@@ -250,7 +252,7 @@ int Plan::strong(const Context& context) {
   context.console.error(fmt::format(
       "no number of workers looked at ({} to {}) does it {}; the nearest is {} workers: {} for {}",
       workers.front(), workers.back(), wish, choice.answer.workers,
-      duration(plan::total_seconds(choice.answer)), money(choice.answer.price)));
+      duration(plan::total_seconds(choice.answer)), money(choice.answer.total_price)));
   return kExitFailed;
 }
 

@@ -23,6 +23,7 @@ struct Trial {
   std::function<std::unique_ptr<learn::Learner>()> make;
   bool sparse = false;
   std::int64_t cols = 1;  // sparse: values in a row
+  std::int64_t least_rows = kFirstRows;
 };
 
 data::Dataset made_up(const Trial& trial, std::int64_t rows) {
@@ -63,8 +64,8 @@ learn::Shape shape_of(const data::Dataset& data, bool sparse) {
 
 // Operations a second of all `threads` together.
 Rate measure(const Trial& trial, double seconds, int threads) {
-  const std::int64_t most = std::max<std::int64_t>(kFirstRows, kMostValues / trial.cols);
-  for (std::int64_t rows = kFirstRows;;) {
+  const std::int64_t most = std::max(trial.least_rows, kMostValues / trial.cols);
+  for (std::int64_t rows = trial.least_rows;;) {
     const data::Dataset data = made_up(trial, rows);
     const std::unique_ptr<learn::Learner> learner = trial.make();
     job::TrainOptions options;
@@ -90,7 +91,7 @@ Trial kmeans_trial(std::int64_t clusters, std::int64_t cols, bool sparse) {
   parameters.tol = 0;
   parameters.init = "random";
   return {[parameters] { return std::make_unique<learn::kmeans::KMeans>(parameters); }, sparse,
-          cols};
+          cols, std::max(kFirstRows, 4 * clusters)};
 }
 
 Trial linear_trial(learn::linear::Kind kind, const std::string& solver, const std::string& send,

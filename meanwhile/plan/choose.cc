@@ -83,12 +83,14 @@ Choice choose(std::span<const Point> points, const Wish& wish) {
     return ta != tb ? ta < tb : a.processes < b.processes;
   };
   const auto cheaper = [&](const Point& a, const Point& b) {
-    return a.price != b.price ? a.price < b.price : faster(a, b);
+    return a.total_price != b.total_price ? a.total_price < b.total_price : faster(a, b);
   };
   const auto in_time = [&](const Point& p) {
     return !wish.deadline_s || total_seconds(p) <= *wish.deadline_s;
   };
-  const auto affordable = [&](const Point& p) { return !wish.budget || p.price <= *wish.budget; };
+  const auto affordable = [&](const Point& p) {
+    return !wish.budget || p.total_price <= *wish.budget;
+  };
   choice.fastest = *best(faster, any);
   choice.cheapest = *best(cheaper, any);
   const double enough = kWorth * total_seconds(choice.fastest);

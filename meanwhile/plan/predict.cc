@@ -202,6 +202,7 @@ Point predict(const Machine& machine, const Job& job, const Setting& setting, in
   point.workers = workers;
   point.processes = processes_of(machine, setting, workers);
   point.by = setting.exchange;
+  double train_requests = 0;
   point.load = machine.start + load_seconds(machine, job, setting, workers);
   for (const learn::Stretch& stretch : job.course) {
     const Round round = predict_round(machine, stretch.round, job.shape, setting, workers);
@@ -211,6 +212,7 @@ Point predict(const Machine& machine, const Job& job, const Setting& setting, in
     if (stretch.phase == Phase::kScore) point.score += stretch.rounds * round.seconds();
     if (stretch.phase != Phase::kTrain) continue;
     point.round = round;
+    train_requests += stretch.rounds * round.requests;
     point.work += stretch.rounds * round.work;
     point.exchange += stretch.rounds * round.exchange;
     point.absorb += stretch.rounds * round.absorb;
@@ -218,8 +220,9 @@ Point predict(const Machine& machine, const Job& job, const Setting& setting, in
   point.seconds = point.load + point.work + point.exchange + point.absorb;
   point.speedup = sequential_seconds(machine, job) / point.seconds;
   point.efficiency = point.speedup / point.processes;
-  point.price = price_of(machine.price, point.processes, point.seconds + point.seed + point.score,
-                         point.requests);
+  point.price = price_of(machine.price, point.processes, point.seconds, train_requests);
+  point.total_price = price_of(machine.price, point.processes,
+                               point.seconds + point.seed + point.score, point.requests);
   return point;
 }
 

@@ -49,11 +49,12 @@ struct Round {
 
 struct Point {
   int workers = 1;
-  int processes = 1;      // workers, and machines that do nothing but add
-  double seconds = 0;     // load and training
-  double speedup = 1;     // over one worker that has the data and exchanges nothing
-  double efficiency = 1;  // speedup for each process
-  double price = 0;
+  int processes = 1;       // workers, and machines that do nothing but add
+  double seconds = 0;      // load and training
+  double speedup = 1;      // over one worker that has the data and exchanges nothing
+  double efficiency = 1;   // speedup for each process
+  double price = 0;        // of `seconds`
+  double total_price = 0;  // of seeding and scoring, too
   double requests = 0, bytes = 0;
   double load = 0, work = 0, exchange = 0, absorb = 0;  // parts of `seconds`
   double seed = 0, score = 0;                           // seconds beside them
