@@ -102,7 +102,7 @@ up() {
   trap 'down_one "$lab"' EXIT # until all is there
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
-  down_one "$lab"
+  down
   ip netns add "$lab-switch"
   ip -n "$lab-switch" link add bridge type bridge
   ip -n "$lab-switch" link set bridge up

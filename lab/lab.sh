@@ -9,6 +9,7 @@ if [ -z "${MEANWHILE-}" ]; then
 fi
 [ "$(id -u)" = 0 ] || { echo "lab.sh: network namespaces need root" >&2 && exit 2; }
 scripts/azurite.sh --install
+trap 'lab/cluster.sh down' EXIT # when lab.py was killed and could not
 python3 lab/lab.py "$@" &
 lab=$!
 # Signals go to the one that has to clean up, and its end is waited for.

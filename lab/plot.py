@@ -25,9 +25,10 @@ def ticks(low, high):
 class Axes:
     """Both axes are logarithmic: times of 1 to 16 workers are, and laws are straight lines."""
 
-    def __init__(self, xs, ys):
+    def __init__(self, xs, ys, legend):
         self.x_low, self.x_high = min(xs) / 1.15, max(xs) * 1.15
         self.y_low, self.y_high = min(ys) / 1.25, max(ys) * 1.25
+        self.y_high *= (self.y_high / self.y_low) ** (0.06 * (legend + 1))  # room for the legend
 
     def x(self, value):
         return LEFT + (WIDTH - LEFT - RIGHT) * math.log(value / self.x_low) / math.log(self.x_high / self.x_low)
@@ -50,7 +51,7 @@ def chart(title, x_label, y_label, lines):
     """`lines`: of {"name", "measured": [(x, y, low, high)], "predicted": [(x, y)]}."""
     xs = [m[0] for line in lines for m in line["measured"]]
     ys = [v for line in lines for m in line["measured"] for v in m[1:]] + [p[1] for line in lines for p in line["predicted"]]
-    axes = Axes(xs, ys)
+    axes = Axes(xs, ys, len(lines))
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
              'font-family="sans-serif" fill="#222">', f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
              text(WIDTH / 2, 22, title, size=14)]

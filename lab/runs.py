@@ -92,6 +92,10 @@ class Cluster:
                 if self.server.poll() is not None or time.monotonic() > deadline:
                     raise Failed(f"Azurite does not start: {log.read_text()}")
                 time.sleep(0.05)
+            # Workers and calibrations that come before any job want the container to be there: a job that is taken back makes it.
+            first = "azure://devstoreaccount1/lab/first"
+            self.on("storage", PROGRAM, "submit", "kmeans", uniform(16, 2), "--n-clusters", "2", "--store", first, "--create-container", "--quiet", limit_s=60)
+            self.on("storage", PROGRAM, "cancel", "--store", first, limit_s=60)
         self.jobs += 1
         return f"azure://devstoreaccount1/lab/job-{self.jobs}"
 
@@ -108,7 +112,7 @@ class Cluster:
                     [SCRIPT, "on", str(host), PROGRAM, "worker", "--store", store, "--threads", "1", "--simd", simd, "--wait", "60",
                      "--timeout", "120", "--quiet"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **self.environment})))
                 stack.callback(started[-1][2].kill)  # does nothing when it has ended
-            self.on("storage", PROGRAM, "submit", *flags, "--store", store, "--create-container", "--quiet", limit_s=120)
+            self.on("storage", PROGRAM, "submit", *flags, "--store", store, "--quiet", limit_s=120)
             for host, log, process in started:
                 try:
                     code = process.wait(max(1, start + limit_s - time.monotonic()))
@@ -135,14 +139,14 @@ class Cluster:
 
 # --- data ---
 
-def uniform(rows, cols):
+def uniform(rows, cols, seed=1):
     """A file of float32 rows, uniform in the unit cube: bounds on distances save little there, so that rounds cost the same."""
-    path = FOLDER / f"uniform-{rows}-{cols}.npy"
+    path = FOLDER / f"uniform-{rows}-{cols}-{seed}.npy"
     if path.exists():
         return path
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}"
     head += " " * (-(10 + len(head) + 1) % 64) + "\n"
-    source = random.Random(1)
+    source = random.Random(seed)
     partial = path.with_suffix(".part")
     with open(partial, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode())
