@@ -95,7 +95,11 @@ class Reader {
       known.insert(name);
       const toml::node* node = table.get(name);
       if (node == nullptr) {
-        if (need == Need::kRequired) refuse(table.source(), prefix + name, "is missing");
+        if (need == Need::kRequired) {
+          constexpr bool text = std::is_same_v<std::decay_t<decltype(field)>, std::string>;
+          refuse(table.source(), prefix + name,
+                 text ? "is missing; expected text" : "is missing; expected a number above 0");
+        }
         return;
       }
       read(*node, prefix + name, field, need);
@@ -131,6 +135,11 @@ class Reader {
       refuse(node.source(), name,
              fmt::format("found {}, expected a number {}", value,
                          positive ? "above 0" : "that is not negative"));
+    }
+    constexpr double kMostCounted = 1e6;
+    if (std::is_integral_v<Number> && (value != std::floor(value) || value > kMostCounted)) {
+      refuse(node.source(), name,
+             fmt::format("found {}, expected a whole number of at most {}", value, kMostCounted));
     }
     field = static_cast<Number>(value);
   }
@@ -246,6 +255,10 @@ Machine open_machine(const std::string& name_or_path) {
     Machine machine = parse_machine(base::read_file(name_or_path), name_or_path);
     machine.file = name_or_path;
     return machine;
+  }
+  if (std::filesystem::is_directory(name_or_path, error)) {
+    throw Error(ErrorKind::kInput, "machine '{}': is a directory; expected a TOML file or a name",
+                name_or_path);
   }
   std::string names;
   for (const ShippedMachine& shipped : shipped_machines()) {
