@@ -108,7 +108,7 @@ Simulated simulate(const Machine& machine, const Job& job, const Setting& settin
   simulated.ratio =
       simulated.predicted.seconds > 0 ? simulated.seconds / simulated.predicted.seconds : 1;
   simulated.requests = simulated.predicted.requests + lived.requests;
-  simulated.price =
+  simulated.total_price =
       price_of(machine.price, simulated.processes,
                simulated.seconds + simulated.seed + simulated.score, simulated.requests);
   simulated.deaths = lived.deaths;

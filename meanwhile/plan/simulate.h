@@ -36,8 +36,8 @@ struct Simulated {
   double load = 0, work = 0, exchange = 0, absorb = 0;  // parts of `seconds`
   double waiting = 0;                                   // for the slowest
   double recovery = 0;                                  // after deaths
-  double price = 0;
-  double requests = 0;
+  double total_price = 0;                               // of seeding and scoring, too
+  double requests = 0;                                  // the same
   std::int64_t deaths = 0;
   std::int64_t speculated = 0;  // updates made in the place of somebody late
 

@@ -103,7 +103,9 @@ void AtStore::rise(int who) {
   if (who < ground_.workers) {
     return_to(who);
     const Holding::Units its = held_.units_of[static_cast<Index>(who)];
-    it.ready_s = std::max(it.ready_s, now + load(who));
+    // It has the store's bandwidth to itself, unlike all at the start.
+    const double load_s = ground_.machine.start + (its.last - its.first) * rows_s(it, 1);
+    it.ready_s = std::max(it.ready_s, now + load_s);
     lived_.requests += 1 + its.last - its.first;  // a state, its rows
     agenda_.add(it.ready_s, {.kind = Kind::kReady, .who = who});
   }

@@ -70,7 +70,7 @@ void AtStore::settle_stretch() {
   due_sums_s_ = due_parts_s_ + held_.most_read * fast_.gather + fast_.sum + notice_sums_s_;
 }
 
-// Of a worker that comes, or comes back.
+// Of a worker, when all load.
 double AtStore::load(int who) const {
   const Machine& machine =
       workers_[static_cast<Index>(who)].slow_link ? slow_machine_ : ground_.machine;

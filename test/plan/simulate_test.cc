@@ -77,7 +77,7 @@ void expect_as_predicted(const Machine& where, const Setting& setting, int worke
   EXPECT_NEAR(lived.score, point.score, 0.01 * point.score);
   EXPECT_NEAR(lived.work + lived.waiting, point.work, 0.01 * point.work);
   EXPECT_NEAR(lived.absorb, point.absorb, 1e-9);
-  EXPECT_NEAR(lived.price, point.price, 0.02 * point.price);
+  EXPECT_NEAR(lived.total_price, point.total_price, 0.02 * point.total_price);
   EXPECT_EQ(lived.recovery, 0);
   EXPECT_EQ(lived.deaths, 0);
   // Who has no shard of its own cannot know that rounds of training are longer than seeding.
