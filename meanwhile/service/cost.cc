@@ -21,11 +21,14 @@ StepCost step_cost(const Layout& layout, int workers) {
   if (layout.two_levels()) {
     const int adders = std::min(busy, layout.groups);
     const int groups = ceil_div(layout.groups, adders);
-    // Who holds a group holds shards of it, as far as it can: see tasks_of().
-    const double reads = std::max(0, groups * layout.group_size - shards);
+    // Who holds a group holds shards of it, as far as it can: see tasks_of(). The last group may
+    // be smaller than the others.
+    const int added = std::min(layout.shards, groups * layout.group_size);
+    const double reads = std::max(0, added - shards);
     cost.legs.push_back({Leg::Kind::kRead, "gather", reads, adders, busy > 1});
     cost.legs.push_back({Leg::Kind::kWrite, "sum", static_cast<double>(groups), adders, false});
-    const double gathered = busy == 1 ? 0 : std::max(0.0, reads * adders);
+    const double of_others = layout.shards - adders * shards;
+    const double gathered = std::clamp(of_others, reads, reads * adders);
     cost.requests += gathered + layout.groups * (busy == 1 ? 1 : 2);
     cost.blobs_moved += gathered + layout.groups;
     parts = layout.groups;
