@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -273,21 +274,36 @@ Machine open_machine(const std::string& name_or_path) {
               name_or_path, names, std::filesystem::path(name_or_path).stem().string());
 }
 
+// A plane through the logarithms of the rates of the kernel, by least squares, in which a rate
+// right there counts a thousand times one that is a doubling away. So a measured rate is found
+// again, between two it is on the line between them, and beyond them on that line's end.
 double Machine::rate(std::string_view kernel, bool sparse, double cols, double outputs) const {
-  // Twice the columns are as far as twice the outputs; a rate right there counts a thousand times
-  // one that is a doubling away.
-  constexpr double kNear = 0.03;
-  double weights = 0, seconds = 0;
+  constexpr double kNear = 0.03, kFlat = 0.01, kBeyond = 1;
+  std::array<std::array<double, 4>, 3> m = {};  // normal equations
+  m[1][1] = m[2][2] = kFlat;                    // where nothing says otherwise, the plane is level
+  double least = 1e300, most = -1e300;
   for (const Rate& rate : rates) {
     if (rate.kernel != kernel || rate.sparse != sparse) continue;
-    const double dc = std::log2(std::max(cols, 1.0) / std::max(rate.cols, 1.0));
-    const double dk = std::log2(std::max(outputs, 1.0) / std::max(rate.outputs, 1.0));
-    const double distance = dc * dc + dk * dk + kNear;
+    const double x = std::log2(std::max(rate.cols, 1.0) / std::max(cols, 1.0));
+    const double y = std::log2(std::max(rate.outputs, 1.0) / std::max(outputs, 1.0));
+    const double distance = x * x + y * y + kNear;
     const double weight = rate.weight / (distance * distance);
-    weights += weight;
-    seconds += weight / rate.flops;
+    const std::array<double, 4> row = {1, x, y, std::log2(rate.flops)};
+    for (std::size_t a = 0; a < 3; ++a) {
+      for (std::size_t b = 0; b < 4; ++b) m[a][b] += weight * row[a] * row[b];
+    }
+    least = std::min(least, row[3]);
+    most = std::max(most, row[3]);
   }
-  return weights > 0 ? weights / seconds : flops;
+  if (most < least) return flops;
+  // Elimination from below: the plane at the shape asked for is the first unknown.
+  for (std::size_t k = 2; k > 0; --k) {
+    for (std::size_t a = 0; a < k; ++a) {
+      const double factor = m[a][k] / m[k][k];
+      for (std::size_t b = 0; b < 4; ++b) m[a][b] -= factor * m[k][b];
+    }
+  }
+  return std::exp2(std::clamp(m[0][3] / m[0][0], least - kBeyond, most + kBeyond));
 }
 
 }  // namespace meanwhile::plan

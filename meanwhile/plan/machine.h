@@ -69,8 +69,7 @@ struct Machine {
   Price price;
   double error = 0;  // of its predictions, as a fraction; 0: not known
 
-  // Operations a second of a worker: measured rates near the shape asked for, by distance in the
-  // logarithms of columns and outputs; or `flops`.
+  // Operations a second of a worker: from the rates measured near the shape asked for, or `flops`.
   double rate(std::string_view kernel, bool sparse, double cols, double outputs) const;
 };
 

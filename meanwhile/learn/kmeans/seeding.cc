@@ -35,14 +35,16 @@ std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape,
   const auto k = static_cast<double>(K), D = static_cast<double>(shape.cols);
   const auto stored = static_cast<double>(shape.stored);
   const std::string method = method_of(init, shape.rows, K);
-  // `candidates` are compared with all rows in each of the rounds; `shown` rows travel.
+  // `candidates` are compared with all rows in each of the rounds; `shown` rows travel. Where there
+  // are none, rows are drawn: about so many operations each.
+  constexpr double kDraw = 100;
   const auto rounds = [&](double number, double candidates, double shown) {
     Cost cost;
-    cost.flops = 2 * stored * candidates;
+    cost.flops = candidates > 0 ? 2 * stored * candidates : kDraw * static_cast<double>(shape.rows);
     cost.bytes_read = candidates > 0 ? stored * (shape.sparse ? 8 : 4) : 0;
     cost.update_bytes = 8 * shown * D;
     cost.absorb_bytes = cost.update_bytes;
-    cost.kernel = "kmeans";
+    cost.kernel = candidates > 0 ? "kmeans" : "draw";
     cost.outputs = std::max(candidates, 1.0);
     return Stretch{Phase::kSeed, number, cost};
   };
