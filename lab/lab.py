@@ -66,9 +66,9 @@ def series(name, points, predicted):
     return found
 
 
-def storage(quick, note):
+def storage(quick, repeats, note):
     """k-means over storage: many shards always, and as many shards as workers."""
-    rows, rounds, repeats = (1200, 3, 1) if quick else (30000, 4, 2)
+    rows, rounds = (1200, 3) if quick else (20000, 5)
     workers = [1, 3] if quick else [1, 2, 3, 4, 6, 8, 12, 16]
     most, clusters = max(workers), FEW_CLUSTERS if quick else CLUSTERS
     flags, shape = kmeans_flags(rows, clusters, rounds)
@@ -82,9 +82,9 @@ def storage(quick, note):
     return {"cluster": cluster.settings, "rows": rows, "cols": COLS, "clusters": clusters, "profile": profile, "series": found}
 
 
-def scaleup(quick, note):
+def scaleup(quick, repeats, note):
     """The best number of workers for more and more rows. The law of k-means on storage: T ~ N^(1/3), P ~ N^(2/3)."""
-    rounds, repeats, clusters = (3, 1, FEW_CLUSTERS) if quick else (4, 1, CLUSTERS)
+    rounds, clusters = (3, FEW_CLUSTERS) if quick else (4, CLUSTERS)
     sizes = {1200: [1, 3], 2400: [1, 3]} if quick else {
         12000: [2, 3, 4, 6, 8], 24000: [3, 4, 6, 8, 12], 48000: [4, 6, 8, 12, 16], 96000: [8, 12, 16, 20, 24]}
     with Cluster(max(map(max, sizes.values())), rate_mbit=20, cpu_percent=6) as cluster:
@@ -107,9 +107,8 @@ def scaleup(quick, note):
             "law": {"seconds": 1 / 3, "workers": 2 / 3}}
 
 
-def svm(quick, note):
+def svm(quick, repeats, note):
     """Tree against allreduce over MPI: a model whose bytes decide, and one whose messages do."""
-    repeats = 1 if quick else 2
     workers = [1, 4] if quick else [1, 2, 4, 8, 12, 16]
     # Rows, columns, nonzeros of a row, rounds. Few rows, for what is compared is the exchange; but enough that a sixteenth of them
     # touches most columns: updates with many zeros travel without them, and nobody plans for that.
@@ -129,9 +128,9 @@ def svm(quick, note):
     return {"cluster": cluster.settings, "profile": profile, "series": found}
 
 
-def another_size(quick, note):
+def another_size(quick, repeats, note):
     """A profile made in a minute, and jobs of other sizes: three times the rows, other numbers of clusters."""
-    rows, rounds, repeats = (2000, 3, 1) if quick else (36000, 4, 2)
+    rows, rounds = (2000, 3) if quick else (60000, 5)  # three times those of `storage`
     workers = [4] if quick else [4, 8, 16]
     found = []
     with Cluster(max(workers), rate_mbit=20, cpu_percent=6) as cluster:
@@ -153,7 +152,7 @@ def another_size(quick, note):
     rows = 20000 if quick else 300000
     for clusters in [512] if quick else [256, 1024]:
         flags, shape = kmeans_flags(rows, clusters, 6)
-        points = measure(train_here, flags, [(p, ["--shards", 8]) for p in (1, 2)], repeats + 1, 120)
+        points = measure(train_here, flags, [(p, ["--shards", 8]) for p in (1, 2)], repeats + 2, 120)
         predicted = here and attempt(plan, note, here, [*shape, "--runtime", "threads", "--shards", 8], [1, 2])
         found.append({"rows": rows, "clusters": clusters, **series(f"{rows} rows, {clusters} clusters, on the bare machine", points, predicted)})
     return {"cluster": cluster.settings, "cols": COLS, "profile": profile, "profile_here": here, "series": found}
@@ -166,14 +165,17 @@ def main():
     options = argparse.ArgumentParser(description="experiments on a virtual cluster; needs root")
     options.add_argument("--quick", action="store_true", help="few points, to see that it works; nothing is kept but build/lab/NAME.json")
     options.add_argument("--only", choices=EXPERIMENTS, action="append", help="this one; may be repeated")
+    options.add_argument("--repeats", type=int, default=1, metavar="N", help="jobs of each point; an experiment takes N times as long (default: 1)")
     asked = options.parse_args()
+    if asked.repeats < 1:
+        options.error("--repeats is at least 1")
     stop_on_signals()
     failed = []
     for name in asked.only or EXPERIMENTS:
         print(f"{name}: {EXPERIMENTS[name].__doc__.splitlines()[0]}", flush=True)
         note, facts, start = [], machine_facts(), time.monotonic()
         try:
-            found = EXPERIMENTS[name](asked.quick, note)
+            found = EXPERIMENTS[name](asked.quick, asked.repeats, note)
         except Failed as error:
             print(f"  {name} failed: {error}", file=sys.stderr, flush=True)
             failed.append(name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws lab/results/*.json as doc/figures/*.svg: dots are measured, with the range of the repeats; lines are predicted.
+"""Draws lab/results/*.json as doc/figures/*.svg: marks are measured, with the shortest and the longest round; lines are predicted.
 
     lab/plot.py [FOLDER_OF_RESULTS [FOLDER_OF_FIGURES]]
 """
@@ -7,7 +7,6 @@
 import json
 import math
 import pathlib
-import statistics
 import sys
 from xml.sax.saxutils import escape
 
@@ -88,8 +87,8 @@ def of_points(found, name=None):
     """A series by workers, in seconds of a round."""
     measured = []
     for p in found["points"]:
-        medians = [statistics.median(r["rounds"][1:]) for r in p["repeats"]]
-        measured.append((p["workers"], p["round_s"], min(medians), max(medians)))
+        rounds = [seconds for r in p["repeats"] for seconds in r["rounds"][1:]]
+        measured.append((p["workers"], p["round_s"], min(rounds), max(rounds)))
     predicted = sorted((p["workers"], p["predicted"]["round_seconds"]) for p in found["points"] if p.get("predicted"))
     return {"name": name or found["name"], "measured": sorted(measured), "predicted": predicted}
 
