@@ -63,7 +63,7 @@ void add_up_rounds(Simulated& simulated) {
 
 void refuse_deaths(std::int64_t deaths, int step) {
   throw Error(ErrorKind::kFailed,
-              "{} deaths, and round {} is not done: workers die faster than they work; fewer "
+              "{} deaths, and step {} is not done: workers die faster than they work; fewer "
               "deaths, fewer workers or a shorter restart_s would do",
               deaths, step + 1);
 }

@@ -225,7 +225,6 @@ Passed AtStore::passed() const {
   Passed passed;
   passed.seconds = now + notice_total_s_ + fast_.spread + absorb_s_ - base_s_;
   passed.absorb = absorb_s_;
-  passed.work = worked_s_ / held_.busy;
   const auto held_up = [](double end, double alive, double expected) {
     return std::max(0.0, end - std::max(alive, expected));
   };
@@ -242,8 +241,10 @@ Passed AtStore::passed() const {
     const double expected_s = there_s + held_.root_read * longest.root + longest.total;
     passed.recovery += std::max(0.0, now - expected_s);
   }
-  passed.waiting =
-      std::max(0.0, put_s_ - base_s_ - held_.most_units * fast_.put - passed.work - late);
+  // Work that was late because of a death is recovery already.
+  const double until_put = std::max(0.0, put_s_ - base_s_ - held_.most_units * fast_.put - late);
+  passed.work = std::min(until_put, worked_s_ / held_.busy);
+  passed.waiting = until_put - passed.work;
   passed.exchange = passed.seconds - passed.absorb - passed.work - passed.waiting - passed.recovery;
   return passed;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "meanwhile/base/random.h"
 #include "test/expect_error.h"
 
 namespace meanwhile::plan {
@@ -152,6 +153,41 @@ TEST(Simulate, PartsAndRoundsAddUp) {
       EXPECT_GE(part, 0);
     }
     EXPECT_GT(lived.recovery, 0);
+  }
+}
+
+// Whatever happens: parts are parts, and without jitter nothing is faster than predicted.
+TEST(Simulate, AnyTroubleIsAccountedFor) {
+  for (std::uint32_t trial = 0; trial < 300; ++trial) {
+    SCOPED_TRACE(trial);
+    const base::Random random(1, base::Purpose::kUser, 0, trial);
+    std::uint64_t drawn = 0;
+    const auto uniform = [&] { return random.uniform(drawn++); };
+    const auto seldom = [&] { return uniform() < 0.5 ? 0 : std::pow(uniform(), 3); };
+    Trouble trouble;
+    trouble.jitter = seldom();
+    trouble.stragglers = seldom();
+    trouble.slowdown = 1 + std::exp(5 * uniform());
+    trouble.slow_links = seldom();
+    trouble.link_slowdown = 1 + 9 * uniform();
+    trouble.restart_s = 100 * uniform();
+    trouble.late_blobs = seldom();
+    trouble.lateness_s = 20 * uniform();
+    Machine where = machine();
+    where.storage->separate_reducers = uniform() < 0.3;
+    if (uniform() < 0.3) where.storage->aggregate = 90e6;
+    const int workers = static_cast<int>(std::exp(5 * uniform()));
+    trouble.deaths = 40 * seldom() / workers;
+    const int shards = uniform() < 0.5 ? 0 : 1 + static_cast<int>(300 * uniform());
+    const Setting setting = at(uniform() < 0.7 ? Runtime::kStorage : Runtime::kMpi, shards);
+    const Simulated lived = simulate(where, job(workers, 8), setting, workers, trouble, trial);
+    const double rounds = std::accumulate(lived.rounds.begin(), lived.rounds.end(), 0.0);
+    EXPECT_NEAR(lived.load + rounds, lived.seconds, 1e-9 * lived.seconds);
+    for (const double part : {lived.work, lived.waiting, lived.exchange, lived.recovery}) {
+      EXPECT_GE(part, -1e-9 * lived.seconds);
+    }
+    if (trouble.jitter > 0) continue;
+    EXPECT_GE(lived.ratio, 1 - 1e-9);
   }
 }
 
