@@ -167,7 +167,7 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
     Trouble trouble;
     trouble.jitter = seldom();
     trouble.stragglers = seldom();
-    trouble.slowdown = 1 + std::exp(5 * uniform());
+    trouble.slowdown = 1 + std::exp(3 * uniform());
     trouble.slow_links = seldom();
     trouble.link_slowdown = 1 + 9 * uniform();
     trouble.restart_s = 100 * uniform();
@@ -177,7 +177,7 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
     where.storage->separate_reducers = uniform() < 0.3;
     if (uniform() < 0.3) where.storage->aggregate = 90e6;
     const int workers = static_cast<int>(std::exp(5 * uniform()));
-    trouble.deaths = 40 * seldom() / workers;
+    trouble.deaths = 10 * seldom() / workers;
     const int shards = uniform() < 0.5 ? 0 : 1 + static_cast<int>(300 * uniform());
     const Setting setting = at(uniform() < 0.7 ? Runtime::kStorage : Runtime::kMpi, shards);
     const Simulated lived = simulate(where, job(workers, 8), setting, workers, trouble, trial);
