@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 TARGET ?= all
 SECONDS ?= 60
 
-.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-exchange bench-links bench-storage bench-parse format clean
+.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-exchange bench-links bench-storage bench-parse lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -19,6 +19,7 @@ help:
 	@echo 'make bench-links                 allreduce against tree over shaped links (root)'
 	@echo 'make bench-storage               jobs on storage: transfers, overhead, requests, barriers'
 	@echo 'make bench-parse                 how fast text is parsed'
+	@echo 'make lab                         a virtual cluster: measured speedup against predicted (root)'
 	@echo 'make format                      clang-format over all sources'
 	@echo 'make clean                       remove build/'
 
@@ -66,6 +67,9 @@ bench-storage: build
 bench-parse: setup
 	@scripts/build.sh release parse_bench
 	@build/release/bench/parse_bench
+
+lab: build
+	@lab/lab.sh
 
 format: setup
 	@git ls-files -z --cached --others --exclude-standard '*.h' '*.cc' | xargs -0 clang-format -i

@@ -11,6 +11,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/base/simd.h"
 #include "meanwhile/base/trace.h"
 #include "meanwhile/cli/cluster.h"
 #include "meanwhile/cli/commands.h"
@@ -37,6 +38,8 @@ class Calibrate {
         ->type_name("FILE");
     add_whole(app, "--workers", workers_, "threads; 0: all the machine offers", 0);
     app.add_flag("--quick", quick_, "a few shapes of k-means and svm: seconds, not a minute");
+    add_choice(app, "--simd", simd_, base::simd_targets(),
+               "no better instruction set than this, as train has it");
     add_real(app, "--timeout", timeout_, "seconds to wait for a rank that gives no sign", 0.1);
     store_.add_to(app, false);
     store_.add_prices(app);
@@ -58,6 +61,7 @@ class Calibrate {
   std::string out_;
   int workers_ = 0;
   bool quick_ = false;
+  std::string simd_;
   double timeout_ = transport::kDeadlineSeconds;
   StoreFlags store_;
 };
@@ -65,6 +69,7 @@ class Calibrate {
 int Calibrate::run(const Context& context) {
   if (out_.empty()) out_ = own_machine_path();
   if (out_.empty()) throw Error(ErrorKind::kUsage, "--out: there is no home; name a file");
+  if (!simd_.empty()) base::limit_simd(simd_);
   if (store_.given()) store_.check();
   const Launched launch = launched();
   if (workers_ == 0) workers_ = std::max(1, base::hardware_threads() / launch.local_size);

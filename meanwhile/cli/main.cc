@@ -33,7 +33,7 @@ int run(const Context& context) {
       "  meanwhile COMMAND --help\n");
 
   std::vector<Command> commands = add_train(program);
-  for (const auto add : {add_submit, add_plan}) {
+  for (const auto add : {add_submit, add_plan, add_simulate}) {
     for (Command& command : add(program)) commands.push_back(std::move(command));
   }
   for (const auto add : {add_calibrate, add_worker, add_status, add_fetch, add_cancel, add_predict,

@@ -172,7 +172,9 @@ std::string compare(const Asked&, Console& console, Node& node) {
       console.say(fmt::format("note: the plan learns nothing from this run: {}\n", e.what()));
     }
   }
-  return plan::to_text(audit);
+  const bool nobodys = expected.machine.name == "generic";
+  return plan::to_text(audit) +
+         (nobodys ? "'meanwhile calibrate' measures this machine, for better predictions\n" : "");
 }
 
 }  // namespace meanwhile::cli

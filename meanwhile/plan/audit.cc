@@ -91,7 +91,7 @@ std::string to_text(const Audit& audit) {
     if (std::max(part.predicted, part.measured) < 0.02 * audit.seconds.measured) continue;
     text += fmt::format("; {} {:.3g} s, took {:.3g}", name, part.predicted, part.measured);
   }
-  return text + fmt::format(" [{}]\n", audit.machine);
+  return text + fmt::format(" (machine {})\n", audit.machine);
 }
 
 }  // namespace meanwhile::plan

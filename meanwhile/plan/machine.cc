@@ -283,7 +283,7 @@ double Machine::rate(std::string_view kernel, bool sparse, double cols, double o
   m[1][1] = m[2][2] = kFlat;                    // where nothing says otherwise, the plane is level
   double least = 1e300, most = -1e300;
   for (const Rate& rate : rates) {
-    if (rate.kernel != kernel || rate.sparse != sparse) continue;
+    if (rate.kernel != kernel || rate.sparse != sparse || !(rate.weight > 0)) continue;
     const double x = std::log2(std::max(rate.cols, 1.0) / std::max(cols, 1.0));
     const double y = std::log2(std::max(rate.outputs, 1.0) / std::max(outputs, 1.0));
     const double distance = x * x + y * y + kNear;

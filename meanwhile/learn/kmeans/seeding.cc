@@ -35,26 +35,29 @@ std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape,
   const auto k = static_cast<double>(K), D = static_cast<double>(shape.cols);
   const auto stored = static_cast<double>(shape.stored);
   const std::string method = method_of(init, shape.rows, K);
-  // `candidates` are compared with all rows in each of the rounds; `shown` rows travel. Where there
-  // are none, rows are drawn: about so many operations each.
+  // `candidates` are compared with all rows in each of the rounds; `values` travel. Where there are
+  // none, rows are drawn: about so many operations each.
   constexpr double kDraw = 100;
-  const auto rounds = [&](double number, double candidates, double shown) {
+  const auto rounds = [&](double number, double candidates, double values) {
     Cost cost;
     cost.flops = candidates > 0 ? 2 * stored * candidates : kDraw * static_cast<double>(shape.rows);
     cost.bytes_read = candidates > 0 ? stored * (shape.sparse ? 8 : 4) : 0;
-    cost.update_bytes = 8 * shown * D;
+    cost.update_bytes = 8 * values;
     cost.absorb_bytes = cost.update_bytes;
     cost.kernel = candidates > 0 ? "kmeans" : "draw";
     cost.outputs = std::max(candidates, 1.0);
     return Stretch{Phase::kSeed, number, cost};
   };
-  if (method == "random") return {rounds(5, 0, k / 5)};
+  // The smallest K keys are found digit by digit.
+  if (method == "random") {
+    return {rounds(kRandomDigits + 1, 0, 1 << kRandomBits), rounds(1, 0, k * D)};
+  }
   // Three rounds a draw of about K rows, of which one compares and one shows; then the weights.
   if (method == "k-means||") {
-    return {rounds(kParallelDraws + 1, k, 0), rounds(2 * kParallelDraws, 0, k / 2)};
+    return {rounds(kParallelDraws + 1, k, 0), rounds(2 * kParallelDraws, 0, k * D / 2)};
   }
   const double tries = 2 + std::floor(std::log(k));
-  return {rounds(k, tries, 0), rounds(k, 0, tries)};
+  return {rounds(k, tries, 0), rounds(k, 0, tries * D)};
 }
 
 template <class T>

@@ -20,7 +20,8 @@
 
 namespace meanwhile::learn::kmeans {
 
-inline constexpr int kParallelDraws = 4;  // of k-means||
+inline constexpr int kParallelDraws = 4;                  // of k-means||
+inline constexpr int kRandomBits = 9, kRandomDigits = 7;  // of keys of random rows
 
 struct SeedJob {
   Attachment job;

@@ -94,7 +94,7 @@ class RandomSeeding final : public Seeding {
   }
 
  private:
-  static constexpr int kBits = 9, kRounds = 7;  // 63 bits: all of a positive double
+  static constexpr int kBits = kRandomBits, kRounds = kRandomDigits;
 
   // Keys are positive doubles, whose bits are in the order of their values. A row of weight 0 has
   // the largest key there is.
