@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "meanwhile/learn/linear/linear.h"
+#include "meanwhile/learn/linear/tail.h"
 
 namespace meanwhile::learn::linear {
 
@@ -45,10 +46,24 @@ std::vector<Stretch> Linear::course(const Shape& shape) const {
     Cost statistics = round;
     statistics.flops = 4 * static_cast<double>(shape.stored);
     statistics.update_bytes =
-        uses_moments() ? 8 * static_cast<double>(moments_each()) * static_cast<double>(shape.cols)
-                       : 0;
+        uses_moments() || !shape.sparse
+            ? 8 * static_cast<double>(moments_each()) * static_cast<double>(shape.cols)
+            : 0;
     statistics.absorb_bytes = statistics.update_bytes;
     course.push_back({Phase::kSeed, 1, statistics});
+  }
+  const bool steps = parameters_.solver == "hybrid" || !round.kernel.ends_with(".lbfgs");
+  const bool searched = progress_.stage != "statistics" && progress_.stage != "rate";
+  if (steps && !searched && parameters_.learning_rate == 0) {
+    Cost search = round;
+    const double sample = kRateShards * static_cast<double>(kRateSample);
+    const double share =
+        std::min(1.0, sample / static_cast<double>(std::max<std::int64_t>(1, shape.rows)));
+    const auto stored = static_cast<double>(shape.stored);
+    search.flops = kRates * share * 4 * stored * round.outputs;
+    search.bytes_read = kRates * share * (shape.sparse ? 8 : 4) * stored;
+    search.update_bytes = search.absorb_bytes = 8 * 2 * kRates;
+    course.push_back({Phase::kSeed, 1, search});
   }
   course.push_back({Phase::kTrain, static_cast<double>(rounds_left()), round});
   if (!round.kernel.ends_with(".lbfgs")) {

@@ -1,0 +1,228 @@
+// What learners say a round costs before they have seen data, against what they then do.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "meanwhile/data/clip.h"
+#include "meanwhile/job/train.h"
+#include "meanwhile/learn/kmeans/kmeans.h"
+#include "meanwhile/learn/linear/linear.h"
+#include "test/learn/linear_data.h"
+#include "test/learn/points.h"
+
+namespace meanwhile::learn {
+namespace {
+
+// Passes everything on, and keeps the sizes of updates by what the round was for.
+class Watched final : public Learner {
+ public:
+  explicit Watched(Learner& learner) : learner_(learner) {}
+
+  std::map<Phase, std::vector<std::size_t>> sizes;
+
+  std::string name() const override { return learner_.name(); }
+  void attach(const Attachment& attachment) override { learner_.attach(attachment); }
+  std::size_t update_size() const override { return learner_.update_size(); }
+  void work(int shard, std::span<double> update) override { learner_.work(shard, update); }
+  Outcome absorb(std::span<const double> total) override {
+    const Outcome outcome = learner_.absorb(total);
+    sizes[outcome.phase].push_back(total.size());
+    return outcome;
+  }
+  std::int64_t rounds_left() const override { return learner_.rounds_left(); }
+  State state() const override { return learner_.state(); }
+  void restore(const data::SafetensorsFile& file) override { learner_.restore(file); }
+  Cost cost(const Shape& shape) const override { return learner_.cost(shape); }
+
+ private:
+  Learner& learner_;
+};
+
+Shape shape_of(const data::Dataset& data, std::int64_t classes = 2) {
+  return {data::rows(data.x), data::cols(data.x), data::stored(data.x), classes,
+          data::is_sparse(data)};
+}
+
+double rounds_of(const std::vector<Stretch>& course, Phase phase) {
+  double rounds = 0;
+  for (const Stretch& stretch : course) rounds += stretch.phase == phase ? stretch.rounds : 0;
+  return rounds;
+}
+
+double rounds_of(Watched& watched, Phase phase) {
+  return static_cast<double>(watched.sizes[phase].size());
+}
+
+constexpr double kTail = 16;  // numbers behind an update that no prediction counts
+
+// Trains `learner` and checks what it had said.
+void expect_as_said(const std::string& what, Learner& learner, const data::Dataset& data,
+                    std::int64_t classes = 2) {
+  SCOPED_TRACE(what);
+  const Shape shape = shape_of(data, classes);
+  const Cost said = learner.cost(shape);
+  const std::vector<Stretch> course = learner.course(shape);
+  Watched watched(learner);
+  job::train(watched, data, test::on(4));
+
+  ASSERT_FALSE(watched.sizes[Phase::kTrain].empty());
+  for (const std::size_t size : watched.sizes[Phase::kTrain]) {
+    EXPECT_GE(static_cast<double>(size), said.update_bytes / 8);
+    EXPECT_LE(static_cast<double>(size), said.update_bytes / 8 + kTail);
+  }
+  // max_iter ends all of them.
+  EXPECT_EQ(rounds_of(course, Phase::kTrain), rounds_of(watched, Phase::kTrain));
+  // Whether the end is L-BFGS, which needs no score, is not always known before.
+  EXPECT_LE(rounds_of(watched, Phase::kScore), rounds_of(course, Phase::kScore));
+  EXPECT_LE(rounds_of(course, Phase::kScore) - rounds_of(watched, Phase::kScore), 1);
+  const double seeding = rounds_of(watched, Phase::kSeed);
+  EXPECT_LE(seeding, 2 * rounds_of(course, Phase::kSeed));
+  EXPECT_GE(2 * seeding, rounds_of(course, Phase::kSeed));
+  for (const Stretch& stretch : course) {
+    EXPECT_GE(stretch.rounds, 0);
+    EXPECT_GE(stretch.round.flops, 0);
+    EXPECT_GE(stretch.round.bytes_read, 0);
+    EXPECT_GE(stretch.round.update_bytes, 0);
+    EXPECT_GE(stretch.round.absorb_bytes, stretch.round.update_bytes);
+    EXPECT_FALSE(stretch.round.kernel.empty());
+  }
+}
+
+data::Dataset points(std::int64_t rows, std::int64_t cols, bool sparse = false) {
+  const auto x = test::blobs(rows, cols, 10, 5, 3);
+  return sparse ? test::sparse(x, cols) : test::dense(x, cols);
+}
+
+kmeans::Parameters clusters(const std::string& init) {
+  return {.n_clusters = 20, .init = init, .max_iter = 4, .tol = 0};
+}
+
+TEST(LearnerCost, OfKMeansIsWhatItSends) {
+  for (const std::string init : {"random", "k-means++", "k-means||", "auto"}) {
+    for (const bool sparse : {false, true}) {
+      kmeans::KMeans learner(clusters(init));
+      expect_as_said(init, learner, points(2000, 6, sparse));
+    }
+  }
+  kmeans::Parameters parameters = clusters("k-means++");
+  parameters.n_init = 3;
+  kmeans::KMeans thrice(parameters);
+  expect_as_said("three starts", thrice, points(2000, 6));
+  parameters = clusters("random");
+  parameters.batch_size = 100;
+  kmeans::KMeans batches(parameters);
+  expect_as_said("batches", batches, points(2000, 6));
+}
+
+TEST(LearnerCost, OfKMeansWithCentresHasNoSeeding) {
+  kmeans::KMeans learner(clusters("auto"));
+  learner.set_initial_centers(std::vector<double>(20 * 6, 0.5), 6);
+  EXPECT_EQ(rounds_of(learner.course({2000, 6, 12000}), Phase::kSeed), 0);
+}
+
+TEST(LearnerCost, OfKMeansCountsTheDistances) {
+  const kmeans::KMeans learner(clusters("auto"));
+  const Cost dense = learner.cost({1000, 50, 50000}),
+             sparse = learner.cost({1000, 50, 700, 2, true});
+  EXPECT_EQ(dense.flops, 2.0 * 50000 * 20);
+  EXPECT_EQ(sparse.flops, 2.0 * 700 * 20);
+  EXPECT_EQ(dense.outputs, 20);
+  EXPECT_EQ(dense.update_bytes, sparse.update_bytes);
+  // A batch is a part of the rows; its score is of all.
+  kmeans::Parameters parameters = clusters("auto");
+  parameters.batch_size = 100;
+  const kmeans::KMeans batches(parameters);
+  EXPECT_DOUBLE_EQ(batches.cost({1000, 50, 50000}).flops, dense.flops / 10);
+  EXPECT_DOUBLE_EQ(batches.course({1000, 50, 50000}).back().round.flops, dense.flops);
+  EXPECT_DOUBLE_EQ(batches.cost({50, 50, 2500}).flops, 2.0 * 2500 * 20);
+}
+
+using linear::Kind;
+using linear::Parameters;
+
+Parameters settled(const std::string& solver, const std::string& send = "model",
+                   double learning_rate = 0) {
+  Parameters parameters;
+  parameters.solver = solver;
+  parameters.send = send;
+  parameters.learning_rate = learning_rate;
+  parameters.max_iter = 6;
+  parameters.tol = 0;
+  return parameters;
+}
+
+void expect_as_said(const std::string& what, Kind kind, const Parameters& parameters,
+                    std::size_t classes) {
+  for (const auto storage : {test::Storage::kDense, test::Storage::kSparse}) {
+    linear::Linear learner(kind, parameters);
+    const auto data = test::dataset(test::rows_for(classes, 400, 30, 5, 0.5), storage);
+    expect_as_said(what + (storage == test::Storage::kDense ? ", dense" : ", sparse"), learner,
+                   data, static_cast<std::int64_t>(classes));
+  }
+}
+
+TEST(LearnerCost, OfLinearModelsIsWhatTheySend) {
+  expect_as_said("lbfgs", Kind::kSvm, settled("lbfgs"), 2);
+  expect_as_said("sgd", Kind::kSvm, settled("sgd"), 2);
+  expect_as_said("sgd at a given rate", Kind::kSvm, settled("sgd", "model", 0.01), 2);
+  expect_as_said("gradients", Kind::kSvm, settled("sgd", "gradient"), 2);
+  expect_as_said("auto", Kind::kSvm, settled("auto"), 2);
+  expect_as_said("auto, gradients", Kind::kLogistic, settled("auto", "gradient"), 2);
+  expect_as_said("hybrid", Kind::kLogistic, settled("hybrid"), 2);
+  expect_as_said("softmax", Kind::kLogistic, settled("lbfgs"), 4);
+  expect_as_said("sgd of several classes", Kind::kLogistic, settled("sgd"), 3);
+  expect_as_said("least squares", Kind::kLinear, settled("lbfgs"), 0);
+  expect_as_said("least squares by sgd", Kind::kLinear, settled("sgd"), 0);
+  Parameters parameters = settled("sgd");
+  parameters.adaptive = true;
+  expect_as_said("adaptive", Kind::kSvm, parameters, 2);
+  expect_as_said("adaptive, several classes", Kind::kLogistic, parameters, 3);
+  parameters = settled("auto");
+  parameters.fit_intercept = false;
+  expect_as_said("without intercept", Kind::kSvm, parameters, 2);
+}
+
+TEST(LearnerCost, OfLinearSeedingIsStatisticsAndTheSearchForARate) {
+  const Shape dense{10000, 30, 300000}, sparse{10000, 30, 50000, 2, true};
+  const auto seeding = [&](const Parameters& parameters, const Shape& shape) {
+    return rounds_of(linear::Linear(Kind::kSvm, parameters).course(shape), Phase::kSeed);
+  };
+  EXPECT_EQ(seeding(settled("lbfgs"), dense), 1);
+  EXPECT_EQ(seeding(settled("sgd"), dense), 2);
+  EXPECT_EQ(seeding(settled("hybrid"), dense), 2);
+  EXPECT_EQ(seeding(settled("sgd", "model", 0.1), dense), 1);
+  EXPECT_EQ(seeding(settled("sgd", "gradient"), sparse), 2);
+  // Dense columns are centred: their moments travel.
+  const linear::Linear sgd(Kind::kSvm, settled("sgd"));
+  EXPECT_EQ(sgd.course(dense).front().round.update_bytes, 8 * 2 * 30);
+  EXPECT_EQ(sgd.course(sparse).front().round.update_bytes, 0);
+}
+
+TEST(LearnerCost, OfLinearModelsNamesTheLoopThatDoesIt) {
+  const Shape dense{10000, 30, 300000}, sparse{10000, 30, 50000, 2, true};
+  const auto kernel = [](Kind kind, const Parameters& parameters, const Shape& shape) {
+    return linear::Linear(kind, parameters).cost(shape).kernel;
+  };
+  EXPECT_EQ(kernel(Kind::kSvm, settled("lbfgs"), dense), "svm.lbfgs");
+  EXPECT_EQ(kernel(Kind::kSvm, settled("sgd"), dense), "svm.model");
+  EXPECT_EQ(kernel(Kind::kLogistic, settled("sgd", "gradient"), dense), "logistic.gradient");
+  EXPECT_EQ(kernel(Kind::kLinear, settled("auto"), dense), "linear.lbfgs");
+  // Averaging pays where rows are many.
+  EXPECT_EQ(kernel(Kind::kSvm, settled("auto"), sparse), "svm.model");
+  EXPECT_EQ(kernel(Kind::kSvm, settled("auto"), {100, 30, 500, 2, true}), "svm.lbfgs");
+}
+
+TEST(LearnerCost, OfAGradientIsThatOfItsBatch) {
+  const Shape shape{10000, 30, 300000, 3};
+  Parameters parameters = settled("sgd", "gradient");
+  parameters.batch_fraction = 0.05;
+  const Cost batch = linear::Linear(Kind::kLogistic, parameters).cost(shape);
+  const Cost pass = linear::Linear(Kind::kLogistic, settled("sgd")).cost(shape);
+  EXPECT_DOUBLE_EQ(batch.flops, 0.05 * pass.flops);
+  EXPECT_EQ(pass.flops, 4.0 * 300000 * 3);
+  EXPECT_EQ(pass.outputs, 3);
+  EXPECT_EQ(batch.update_bytes, pass.update_bytes);
+}
+
+}  // namespace
+}  // namespace meanwhile::learn
