@@ -15,12 +15,17 @@ from predict import attempt, calibrate, calibrate_here, exponent, lowest, mape, 
 from runs import FOLDER, PROGRAM, ROOT, Cluster, Failed, labelled, machine_facts, rounds_of, run, stop_on_signals, uniform
 
 RESULTS = ROOT / "lab/results"
-SIMD = "baseline"  # of workers in the cluster: slow on purpose, so that few rows, which load soon, are much work
+SIMD = "baseline"  # of k-means in the cluster: slow on purpose, so that few rows, which load soon, are much work
 COLS, CLUSTERS, FEW_CLUSTERS = 64, 1024, 128  # an update of 0.54 MB; of 68 KB, to be quick
 
 
 def say(text):
     print(f"  {text}", flush=True)
+
+
+def pace(quick):
+    """Of links and shares for k-means. A calibration by 6 % of a core takes half a minute, so a quick look has faster hosts."""
+    return {"rate_mbit": 100, "cpu_percent": 40} if quick else {"rate_mbit": 20, "cpu_percent": 6}
 
 
 def kmeans_flags(rows, clusters, rounds, cols=COLS):
@@ -36,12 +41,12 @@ def timed(results):
     return {"repeats": repeats, "round_s": statistics.median(statistics.median(r["rounds"][1:]) for r in repeats)}
 
 
-def measure(train, flags, points, repeats, limit_s):
+def measure(train, flags, points, repeats, limit_s, simd=None):
     """`points`: (workers, more flags). All points once, then all again: what disturbs for a while disturbs no point alone."""
     results = [[] for _ in points]
     for turn in range(repeats):
         for (workers, more), into in zip(points, results):
-            into.append(train([*flags, *more], workers, SIMD, limit_s))
+            into.append(train([*flags, *more], workers, simd, limit_s))
             say(f"{' '.join(map(str, [flags[0], *more]))}, {workers} workers, turn {turn + 1}: "
                 f"{statistics.median(into[-1]['rounds'][1:]):.3f} s a round, {into[-1]['wall_s']:.1f} s in all")
     return [{"workers": workers, **timed(r)} for (workers, _), r in zip(points, results)]
@@ -72,14 +77,14 @@ def storage(quick, repeats, note):
     workers = [1, 3] if quick else [1, 2, 3, 4, 6, 8, 12, 16]
     most, clusters = max(workers), FEW_CLUSTERS if quick else CLUSTERS
     flags, shape = kmeans_flags(rows, clusters, rounds)
-    with Cluster(most, rate_mbit=20, cpu_percent=6) as cluster:
-        profile = attempt(calibrate, note, cluster, SIMD, store=True)
+    with Cluster(most, **pace(quick)) as cluster:
+        profile = attempt(calibrate, note, cluster, simd=SIMD, store=True)
         found = []
         for name, shards in ((f"{most} shards", most), ("a shard for each worker", 0)):
-            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", shards or p]) for p in workers], repeats, 200)
+            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", shards or p]) for p in workers], repeats, 200, SIMD)
             many = ["--shards", shards] if shards else []
             found.append(series(name, points, profile and attempt(plan, note, profile, [*shape, "--runtime", "storage", *many], workers)))
-    return {"cluster": cluster.settings, "rows": rows, "cols": COLS, "clusters": clusters, "profile": profile, "series": found}
+    return {"cluster": cluster.settings, "simd": SIMD, "rows": rows, "cols": COLS, "clusters": clusters, "profile": profile, "series": found}
 
 
 def scaleup(quick, repeats, note):
@@ -87,12 +92,12 @@ def scaleup(quick, repeats, note):
     rounds, clusters = (3, FEW_CLUSTERS) if quick else (4, CLUSTERS)
     sizes = {1200: [1, 3], 2400: [1, 3]} if quick else {
         12000: [2, 3, 4, 6, 8], 24000: [3, 4, 6, 8, 12], 48000: [4, 6, 8, 12, 16], 96000: [8, 12, 16, 20, 24]}
-    with Cluster(max(map(max, sizes.values())), rate_mbit=20, cpu_percent=6) as cluster:
-        profile = attempt(calibrate, note, cluster, SIMD, store=True)
+    with Cluster(max(map(max, sizes.values())), **pace(quick)) as cluster:
+        profile = attempt(calibrate, note, cluster, simd=SIMD, store=True)
         found = []
         for rows, workers in sizes.items():
             flags, shape = kmeans_flags(rows, clusters, rounds)
-            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", p]) for p in workers], repeats, 200)
+            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", p]) for p in workers], repeats, 200, SIMD)
             predicted = profile and attempt(plan, note, profile, [*shape, "--runtime", "storage"], workers)
             found.append({"rows": rows, **series(f"{rows} rows", points, predicted)})
     laws = {}
@@ -103,7 +108,7 @@ def scaleup(quick, repeats, note):
             laws[who] = {"seconds": exponent(at, [b["seconds"] for _, b in best]), "workers": exponent(at, [b["workers"] for _, b in best]),
                          "smooth_workers": exponent(at, [b["smooth_workers"] for _, b in best])}
             say(f"{who}: seconds ~ rows^{laws[who]['seconds']:.2f}, workers ~ rows^{laws[who]['smooth_workers']:.2f}")
-    return {"cluster": cluster.settings, "cols": COLS, "clusters": clusters, "profile": profile, "series": found, "exponents": laws,
+    return {"cluster": cluster.settings, "simd": SIMD, "cols": COLS, "clusters": clusters, "profile": profile, "series": found, "exponents": laws,
             "law": {"seconds": 1 / 3, "workers": 2 / 3}}
 
 
@@ -113,8 +118,8 @@ def svm(quick, repeats, note):
     # Rows, columns, nonzeros of a row, rounds. Few rows, for what is compared is the exchange; but enough that a sixteenth of them
     # touches most columns: updates with many zeros travel without them, and nobody plans for that.
     models = {"large": (1000, 5000, 50, 6)} if quick else {"large": (24000, 50000, 100, 8), "small": (8000, 500, 30, 40)}
-    with Cluster(max(workers), rate_mbit=25, cpu_percent=8) as cluster:
-        profile = attempt(calibrate, note, cluster, SIMD, ranks=4)
+    with Cluster(max(workers), **(pace(quick) if quick else {"rate_mbit": 25, "cpu_percent": 8})) as cluster:
+        profile = attempt(calibrate, note, cluster, ranks=4)
         found = []
         for model, (rows, cols, nonzeros, rounds) in models.items():
             same = ["--solver", "lbfgs", "--max-iter", rounds]
@@ -133,11 +138,11 @@ def another_size(quick, repeats, note):
     rows, rounds = (2000, 3) if quick else (60000, 5)  # three times those of `storage`
     workers = [4] if quick else [4, 8, 16]
     found = []
-    with Cluster(max(workers), rate_mbit=20, cpu_percent=6) as cluster:
-        profile = attempt(calibrate, note, cluster, SIMD, store=True)
+    with Cluster(max(workers), **pace(quick)) as cluster:
+        profile = attempt(calibrate, note, cluster, simd=SIMD, store=True)
         for clusters in [FEW_CLUSTERS] if quick else [256, 512]:
             flags, shape = kmeans_flags(rows, clusters, rounds)
-            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", p]) for p in workers], repeats, 200)
+            points = measure(cluster.train_on_storage, flags, [(p, ["--shards", p]) for p in workers], repeats, 200, SIMD)
             predicted = profile and attempt(plan, note, profile, [*shape, "--runtime", "storage"], workers)
             found.append({"rows": rows, "clusters": clusters, **series(f"{rows} rows, {clusters} clusters, in the lab", points, predicted)})
 
@@ -155,7 +160,7 @@ def another_size(quick, repeats, note):
         points = measure(train_here, flags, [(p, ["--shards", 8]) for p in (1, 2)], repeats + 2, 120)
         predicted = here and attempt(plan, note, here, [*shape, "--runtime", "threads", "--shards", 8], [1, 2])
         found.append({"rows": rows, "clusters": clusters, **series(f"{rows} rows, {clusters} clusters, on the bare machine", points, predicted)})
-    return {"cluster": cluster.settings, "cols": COLS, "profile": profile, "profile_here": here, "series": found}
+    return {"cluster": cluster.settings, "simd_in_the_lab": SIMD, "cols": COLS, "profile": profile, "profile_here": here, "series": found}
 
 
 EXPERIMENTS = {"storage": storage, "scaleup": scaleup, "svm": svm, "another_size": another_size}
@@ -180,7 +185,7 @@ def main():
             print(f"  {name} failed: {error}", file=sys.stderr, flush=True)
             failed.append(name)
             continue
-        found = {"experiment": name, "quick": asked.quick, "program": run([PROGRAM, "--version"], 10).strip(), "simd": SIMD, "machine": facts,
+        found = {"experiment": name, "quick": asked.quick, "program": run([PROGRAM, "--version"], 10).strip(), "machine": facts,
                  "load_after": machine_facts()["load_before"], "took_s": time.monotonic() - start, "notes": note, **found}
         path = (FOLDER if asked.quick else RESULTS) / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)

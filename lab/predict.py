@@ -4,14 +4,24 @@ import json
 import math
 import statistics
 
-from runs import FOLDER, PROGRAM, Failed, run
+from runs import FOLDER, PROGRAM, Failed, run, simd_flags
 
 
-def calibrate(cluster, simd, store=False, ranks=0):
+profiles = {}  # of hosts that are alike: made once
+
+
+def calibrate(cluster, simd=None, store=False, ranks=0):
     """The profile of a worker on a host of the cluster, as text: with storage, or with the network between ranks."""
+    key = (tuple(value for name, value in cluster.settings.items() if name != "hosts"), simd, store, ranks)
+    if key not in profiles:
+        profiles[key] = measure_host(cluster, simd, store, ranks)
+    return profiles[key]
+
+
+def measure_host(cluster, simd, store, ranks):
     path = FOLDER / "machine.toml"
     path.unlink(missing_ok=True)
-    flags = ["calibrate", "--quick", "--workers", 1, "--simd", simd, "--out", path]
+    flags = ["calibrate", "--quick", "--workers", 1, *simd_flags(simd), "--out", path]
     if store:
         flags += ["--store", cluster.store()]
     if ranks:

@@ -53,6 +53,10 @@ def rounds_of(folder):
         return [line["seconds"] for line in map(json.loads, lines) if "round" in line]
 
 
+def simd_flags(simd):
+    return ["--simd", simd] if simd else []
+
+
 class Cluster:
     def __init__(self, hosts, rate_mbit, cpu_percent, period_ms=20, storage_rate_mbit=1000):
         self.settings = {"hosts": hosts, "rate_mbit": rate_mbit, "cpu_percent": cpu_percent, "period_ms": period_ms,
@@ -109,7 +113,7 @@ class Cluster:
             for host in range(1, workers + 1):
                 log = stack.enter_context(open(FOLDER / f"worker-{host}.log", "w+"))
                 started.append((host, log, subprocess.Popen(
-                    [SCRIPT, "on", str(host), PROGRAM, "worker", "--store", store, "--threads", "1", "--simd", simd, "--wait", "60",
+                    [SCRIPT, "on", str(host), PROGRAM, "worker", "--store", store, "--threads", "1", *simd_flags(simd), "--wait", "60",
                      "--timeout", "120", "--quiet"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **self.environment})))
                 stack.callback(started[-1][2].kill)  # does nothing when it has ended
             self.on("storage", PROGRAM, "submit", *flags, "--store", store, "--quiet", limit_s=120)
@@ -132,7 +136,7 @@ class Cluster:
         out = FOLDER / "run"
         shutil.rmtree(out, ignore_errors=True)
         start = time.monotonic()
-        text = self.mpi(ranks, PROGRAM, "train", *flags, "--runtime", "mpi", "--workers", "1", "--simd", simd, "--out", out, "--checkpoint-seconds",
+        text = self.mpi(ranks, PROGRAM, "train", *flags, "--runtime", "mpi", "--workers", "1", *simd_flags(simd), "--out", out, "--checkpoint-seconds",
                         "3600", "--timeout", "120", "--json", "--quiet", limit_s=limit_s)
         return {**json.loads(text), "rounds": rounds_of(out), "wall_s": time.monotonic() - start}
 
