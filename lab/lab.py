@@ -2,7 +2,9 @@
 """The experiments: measured rounds on a virtual cluster against what `plan` predicts. See lab/README.md.
 
 Each writes lab/results/NAME.json, with all that is needed to draw it again. Only the standard library is used.
-The time of a round is the median over rounds, the first one left out (rows are loaded in it), then the median over repeats.
+The time of a round is the mean over a job's rounds, the first one left out (rows are loaded in it), then the median over repeats.
+Not the median over rounds: a host with a share of a core works in bursts of some milliseconds, so most rounds that are
+shorter are seen without the pauses that all of them together take.
 """
 
 import argparse
@@ -38,7 +40,7 @@ def kmeans_flags(rows, clusters, rounds, cols=COLS):
 def timed(results):
     """A point of what the repeats gave."""
     repeats = [{"rounds": r["rounds"], "wall_s": r["wall_s"], "seconds": r.get("seconds")} for r in results]
-    return {"repeats": repeats, "round_s": statistics.median(statistics.median(r["rounds"][1:]) for r in repeats)}
+    return {"repeats": repeats, "round_s": statistics.median(statistics.mean(r["rounds"][1:]) for r in repeats)}
 
 
 def measure(train, flags, points, repeats, limit_s, simd=None):
@@ -48,7 +50,7 @@ def measure(train, flags, points, repeats, limit_s, simd=None):
         for (workers, more), into in zip(points, results):
             into.append(train([*flags, *more], workers, simd, limit_s))
             say(f"{' '.join(map(str, [flags[0], *more]))}, {workers} workers, turn {turn + 1}: "
-                f"{statistics.median(into[-1]['rounds'][1:]):.3f} s a round, {into[-1]['wall_s']:.1f} s in all")
+                f"{statistics.mean(into[-1]['rounds'][1:]):.4f} s a round, {into[-1]['wall_s']:.1f} s in all")
     return [{"workers": workers, **timed(r)} for (workers, _), r in zip(points, results)]
 
 

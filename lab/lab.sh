@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make lab`: all experiments of lab/lab.py, then their figures. About 25 minutes on a quiet machine; root, Linux.
+# `make lab`: all experiments of lab/lab.py, then their figures. Meant to take 25 minutes at most; root, Linux.
 #
 #   lab/lab.sh [--quick] [--only NAME]...      with --quick results and figures go to build/lab, and take a minute
 set -euo pipefail
