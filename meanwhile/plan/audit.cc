@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace meanwhile::plan {
 
@@ -75,9 +76,14 @@ Audit audit(const Expected& expected, const Measured& measured) {
     const double cols = shape.sparse
                             ? static_cast<double>(shape.stored) / static_cast<double>(shape.rows)
                             : static_cast<double>(shape.cols);
+    // Work that waits for memory is as slow as that, whatever the rate.
+    const learn::Cost& cost = stretch->round;
+    const double in_memory = machine.memory > 0 && cost.bytes_read > 0
+                                 ? cost.flops * machine.memory / cost.bytes_read
+                                 : std::numeric_limits<double>::infinity();
     const double rate =
-        machine.rate(stretch->round.kernel, shape.sparse, cols, stretch->round.outputs);
-    audit.rate = {stretch->round.kernel, shape.sparse, cols, stretch->round.outputs, rate * scale};
+        std::min(in_memory, machine.rate(cost.kernel, shape.sparse, cols, cost.outputs));
+    audit.rate = {cost.kernel, shape.sparse, cols, cost.outputs, rate * scale};
   }
   return audit;
 }

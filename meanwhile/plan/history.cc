@@ -92,6 +92,7 @@ History recall(const std::filesystem::path& profile) {
   if (profile.empty() || !std::filesystem::exists(history_path(profile), error)) return history;
   std::ifstream in(history_path(profile));
   for (std::string line; std::getline(in, line);) {
+    if (line.empty()) continue;
     try {
       history.runs.push_back(audit_of(Json::parse(line)));
     } catch (const Json::exception&) {  // cut short when the machine went down, or not ours
@@ -102,7 +103,15 @@ History recall(const std::filesystem::path& profile) {
 }
 
 void remember(const std::filesystem::path& profile, const Audit& audit) {
-  base::append_line(history_path(profile), to_json(audit).dump());
+  std::string line = to_json(audit).dump();
+  // A line that was cut short must not take this one with it. Should another run be adding its own
+  // just now, an empty line does no harm.
+  std::ifstream in(history_path(profile), std::ios::binary | std::ios::ate);
+  if (in && in.tellg() > 0) {
+    in.seekg(-1, std::ios::end);
+    if (in.get() != '\n') line.insert(line.begin(), '\n');
+  }
+  base::append_line(history_path(profile), line);
 }
 
 void refine(Machine& machine, const History& history) {

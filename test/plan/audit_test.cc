@@ -1,0 +1,202 @@
+#include "meanwhile/plan/audit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test/expect_error.h"
+
+namespace meanwhile::plan {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// 4 workers, 8 shards; 2 s of work a round.
+Expected expected(Runtime runtime = Runtime::kMpi) {
+  Expected expected;
+  Machine& machine = expected.machine;
+  machine.name = "mine";
+  machine.flops = 1e9;
+  machine.disk = 1e6;
+  machine.start = 0.5;
+  machine.round = 0.01;
+  machine.network = Network{1e6, 1e-3, 1e-4};
+  Storage storage;
+  storage.read = storage.write = 1e6;
+  storage.latency = 0.01;
+  machine.storage = storage;
+  machine.price = {3600, 10, 1};
+  expected.job.learner = "kmeans";
+  expected.job.shape = {1000, 16, 16'000};
+  learn::Cost cost;
+  cost.flops = 8e9;
+  cost.bytes_read = 64e3;
+  cost.update_bytes = 8e3;
+  cost.absorb_bytes = 16e3;
+  cost.kernel = "kmeans";
+  cost.outputs = 32;
+  learn::Cost seeding = cost;
+  seeding.flops = 1e9;
+  expected.job.course = {{learn::Phase::kSeed, 3, seeding},
+                         {learn::Phase::kTrain, 100, cost},
+                         {learn::Phase::kScore, 1, seeding}};
+  expected.setting.runtime = runtime;
+  expected.setting.shards = 8;
+  expected.workers = 4;
+  return expected;
+}
+
+Measured measured() {
+  Measured measured;
+  measured.parts.rounds = 20;
+  measured.parts.work = 50;
+  measured.parts.exchange = 3;
+  measured.parts.absorb = 1;
+  measured.parts.seed = 0.9;
+  measured.parts.score = 0.4;
+  measured.load_s = 0.7;
+  return measured;
+}
+
+Point predicted(const Expected& expected) {
+  return predict(expected.machine, expected.job, expected.setting, expected.workers);
+}
+
+TEST(Audit, PartsAddUp) {
+  for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
+    const Audit found = audit(expected(runtime), measured());
+    double before = 0, after = 0;
+    for (const auto& [name, part] : found.parts) {
+      before += part.predicted;
+      after += part.measured;
+    }
+    EXPECT_DOUBLE_EQ(found.seconds.predicted, before);
+    EXPECT_DOUBLE_EQ(found.seconds.measured, after);
+    EXPECT_DOUBLE_EQ(after, 56);
+    EXPECT_EQ(found.parts.size(), 6U);
+    EXPECT_EQ(found.runtime, to_string(runtime));
+  }
+}
+
+// A run that converged early is compared with the plan of as many rounds.
+TEST(Audit, IsOfTheRoundsThereWere) {
+  const Point point = predicted(expected());
+  const Audit found = audit(expected(), measured());
+  EXPECT_EQ(found.rounds, 20);
+  EXPECT_DOUBLE_EQ(found.parts.at("work").predicted, 20 * 2);
+  EXPECT_DOUBLE_EQ(found.parts.at("exchange").predicted, 20 * point.round.exchange);
+  EXPECT_DOUBLE_EQ(found.parts.at("absorb").predicted, 20 * point.round.absorb);
+  EXPECT_DOUBLE_EQ(found.parts.at("load").predicted, point.load);
+  EXPECT_DOUBLE_EQ(found.parts.at("seed").predicted, point.seed);
+  EXPECT_DOUBLE_EQ(found.parts.at("score").predicted, point.score);
+  EXPECT_DOUBLE_EQ(found.bytes.predicted, 20 * point.round.bytes);
+  EXPECT_EQ(found.learner, "kmeans");
+  EXPECT_EQ(found.machine, "mine");
+  EXPECT_EQ(found.workers, 4);
+}
+
+// A resumed run neither seeds nor, when it is stopped, scores.
+TEST(Audit, LeavesOutWhatDidNotHappen) {
+  Measured resumed = measured();
+  resumed.parts.seed = resumed.parts.score = 0;
+  const Audit found = audit(expected(), resumed);
+  EXPECT_EQ(found.parts.count("seed"), 0U);
+  EXPECT_EQ(found.parts.count("score"), 0U);
+  EXPECT_LT(found.seconds.predicted, audit(expected(), measured()).seconds.predicted);
+}
+
+void expect_work_again(Expected expected, const Measured& measured) {
+  const Audit found = audit(expected, measured);
+  ASSERT_GT(found.rate.flops, 0);
+  expected.machine.rates = {found.rate};
+  const double rounds = static_cast<double>(measured.parts.rounds);
+  EXPECT_NEAR(rounds * predicted(expected).round.work, measured.parts.work,
+              1e-6 * measured.parts.work);
+}
+
+TEST(Audit, FindsTheRateThatWouldHavePredictedTheWork) {
+  for (const double seconds : {0.1, 39.0, 50.0, 4000.0}) {
+    SCOPED_TRACE(seconds);
+    Measured took = measured();
+    took.parts.work = seconds;
+    for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
+      Expected usual = expected(runtime);
+      expect_work_again(usual, took);
+      usual.machine.cores = 2;
+      usual.machine.together = 0.7;
+      usual.machine.rates = {{"kmeans", false, 4, 4, 3e8}, {"kmeans", false, 99, 99, 6e9}};
+      expect_work_again(usual, took);
+      usual.job.shape = {1000, 5000, 3000, 2, true};
+      expect_work_again(usual, took);
+      usual.workers = 3;  // eight shards among three
+      expect_work_again(usual, took);
+    }
+  }
+}
+
+// 1 s a round is the memory's, and 0.5 s the rate's.
+TEST(Audit, FindsTheRateOfWorkThatWaitsForMemory) {
+  Expected slow = expected();
+  slow.job.course[1].round.bytes_read = 16e9;
+  slow.machine.memory = 4e9;
+  slow.machine.flops = 4e9;
+  slow.workers = 4;
+  EXPECT_DOUBLE_EQ(predicted(slow).round.work, 1);
+  Measured took = measured();
+  took.parts.work = 20 * 1.5;
+  expect_work_again(slow, took);
+  took.parts.work = 20 * 4.0;
+  expect_work_again(slow, took);
+}
+
+TEST(Audit, KnowsNoRateOfARunTooShortToTell) {
+  Measured quick = measured();
+  quick.parts.work = 0.001;
+  EXPECT_EQ(audit(expected(), quick).rate.flops, 0);
+}
+
+TEST(Audit, PricesWhatWasMeasured) {
+  Measured took = measured();
+  took.requests = 2e6;
+  const Audit found = audit(expected(Runtime::kStorage), took);
+  EXPECT_DOUBLE_EQ(found.price.measured, 4 * 56 + 20);  // 1 a second of a worker, 10 a million
+  took.price = 7;
+  EXPECT_EQ(audit(expected(Runtime::kStorage), took).price.measured, 7);
+}
+
+TEST(Audit, IsWhatItSays) {
+  const Audit found = audit(expected(), measured());
+  const std::string text = to_text(found);
+  EXPECT_THAT(text,
+              StartsWith(fmt::format("predicted {:.3g} s, took 56 s (", found.seconds.predicted)));
+  EXPECT_THAT(text, HasSubstr("work 40 s, took 50"));
+  EXPECT_THAT(text, HasSubstr("mine"));
+  // What is less than a fiftieth of all is not worth a word.
+  EXPECT_THAT(text, Not(HasSubstr("absorb")));
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+}
+
+TEST(ExpectedRound, HasThePartsOfARound) {
+  const learn::Json json = expected_round(expected(Runtime::kStorage));
+  const Point point = predicted(expected(Runtime::kStorage));
+  EXPECT_DOUBLE_EQ(json.at("work").get<double>(), point.round.work);
+  EXPECT_DOUBLE_EQ(json.at("exchange").get<double>(), point.round.exchange);
+  EXPECT_DOUBLE_EQ(json.at("absorb").get<double>(), point.round.absorb);
+  EXPECT_DOUBLE_EQ(json.at("seconds").get<double>(), point.round.seconds());
+  EXPECT_DOUBLE_EQ(json.at("requests").get<double>(), point.round.requests);
+  EXPECT_DOUBLE_EQ(json.at("bytes").get<double>(), point.round.bytes);
+  // A round is not billed by the hour begun.
+  EXPECT_NEAR(json.at("price").get<double>(),
+              4 * point.round.seconds() + point.round.requests / 1e6 * 10, 1e-9);
+  EXPECT_FALSE(expected_round(expected(Runtime::kThreads)).contains("requests"));
+}
+
+TEST(ExpectedRound, RefusesWhatCannotBePredicted) {
+  Expected none = expected();
+  none.machine.network.reset();
+  EXPECT_THAT(input_error_of([&] { expected_round(none); }), HasSubstr("network"));
+}
+
+}  // namespace
+}  // namespace meanwhile::plan
