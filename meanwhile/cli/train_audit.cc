@@ -125,7 +125,9 @@ void follow_plan(Asked& asked, Console& console, Node& node) {
     json = planned(asked, node);
   } else {
     // One decides: what a profile says is on one host.
-    const std::string mine = node.first() ? planned(asked, node).dump() : "";
+    const std::string mine =
+        node.first() ? planned(asked, node).dump(-1, ' ', false, Json::error_handler_t::replace)
+                     : "";
     const auto all = transport::all_gather(*node.transport, std::as_bytes(std::span(mine)));
     const auto* text = reinterpret_cast<const char*>(all.front().data());
     json = Json::parse(text, text + all.front().size());

@@ -103,7 +103,7 @@ History recall(const std::filesystem::path& profile) {
 }
 
 void remember(const std::filesystem::path& profile, const Audit& audit) {
-  std::string line = to_json(audit).dump();
+  std::string line = to_json(audit).dump(-1, ' ', false, Json::error_handler_t::replace);
   // A line that was cut short must not take this one with it. Should another run be adding its own
   // just now, an empty line does no harm.
   std::ifstream in(history_path(profile), std::ios::binary | std::ios::ate);

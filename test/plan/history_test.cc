@@ -138,6 +138,14 @@ TEST_F(HistoryTest, RunsThatEndAtTheSameTimeKeepTheirLinesWhole) {
   for (const Audit& one : history.runs) EXPECT_EQ(one.seconds.measured, next[one.learner]++);
 }
 
+// The name of a machine is that of a file, which may be any bytes.
+TEST_F(HistoryTest, TakesAnyName) {
+  Audit odd = run("kmeans", 12);
+  odd.machine = "m\xff";
+  remember(profile_, odd);
+  EXPECT_EQ(recall(profile_).runs.size(), 1U);
+}
+
 TEST_F(HistoryTest, SaysWhenItCannotBeWritten) {
   const std::string message = error_of(base::ErrorKind::kSystem, [&] {
     remember(folder_ / "no such folder" / "mine.toml", run("kmeans", 12));
