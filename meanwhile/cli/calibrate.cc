@@ -77,16 +77,20 @@ int Calibrate::run(const Context& context) {
   const fs::path folder = fs::absolute(out_).parent_path();
   std::error_code error;
   if (launch.rank == 0) {
+    if (fs::is_directory(out_, error) || fs::path(out_).filename().empty()) {
+      throw Error(ErrorKind::kUsage, "--out: {} is a directory; expected a file such as here.toml",
+                  out_);
+    }
     fs::create_directories(folder, error);
     if (!fs::is_directory(folder, error)) {
       throw Error(ErrorKind::kUsage, "--out: {} is not a directory", folder.string());
     }
-    if (fs::is_directory(out_, error)) {
-      throw Error(ErrorKind::kUsage, "--out: {} is a directory; expected a file such as here.toml",
-                  out_);
+    try {
+      base::write_file(out_ + ".trial", "");
+      fs::remove(out_ + ".trial");
+    } catch (const Error& e) {
+      throw Error(e.kind(), "--out: {} cannot be written: {}", out_, e.what());
     }
-    base::write_file(out_ + ".trial", "");
-    fs::remove(out_ + ".trial");
   }
   if (launch.size == 1) return measure(context, nullptr);
   Cluster cluster(timeout_);
@@ -133,6 +137,11 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
   return kExitDone;
 }
 
+// Of a wait or a request.
+std::string short_time(double seconds) {
+  return seconds < 0.01 ? fmt::format("{:.1f} µs", 1e6 * seconds) : duration(seconds);
+}
+
 std::string Calibrate::summary(const plan::Machine& machine, double seconds) const {
   const auto per_second = [](double value) {
     return bytes_shown(static_cast<std::int64_t>(value)) + "/s";
@@ -146,12 +155,12 @@ std::string Calibrate::summary(const plan::Machine& machine, double seconds) con
   if (machine.network) {
     text +=
         fmt::format("\nnetwork {}, {} a wait, {} a message", per_second(machine.network->bandwidth),
-                    duration(machine.network->latency), duration(machine.network->per_message));
+                    short_time(machine.network->latency), short_time(machine.network->per_message));
   }
   if (machine.storage) {
     text += fmt::format("\nstorage: reads {}, writes {}, {} a request{}",
                         per_second(machine.storage->read), per_second(machine.storage->write),
-                        duration(machine.storage->latency),
+                        short_time(machine.storage->latency),
                         machine.storage->aggregate > 0
                             ? fmt::format(", {} for all", per_second(machine.storage->aggregate))
                             : "");

@@ -173,27 +173,32 @@ Storage measure_storage(const CalibrateOptions& options) {
   Storage storage;
   storage.notice = options.notice;
   constexpr std::size_t kSmall = 1024, kLarge = 2 * kMiB;
-  const auto per_second = [&](double seconds) {
-    return static_cast<double>(kLarge) / std::max(seconds - storage.latency, 1e-6);
+  // A large blob takes a small one's time and that of its bytes, which is at least half of it: the
+  // times of small ones vary.
+  const auto per_second = [&](double seconds, double small_s) {
+    return static_cast<double>(kLarge) / std::max({seconds - small_s, seconds / 2, 1e-9});
   };
   // One alone, to say what a worker can have; then all at once, to say what there is for all.
-  std::array<double, 3> alone = {};
+  std::array<double, 4> alone = {};
+  auto& [small_put_s, small_get_s, put_s, get_s] = alone;
   meet(transport);
   if (rank == 0) {
-    alone[0] = (put_and_get(kSmall, true) + put_and_get(kSmall, false)) / 2;
-    alone[1] = put_and_get(kLarge, true);
-    alone[2] = put_and_get(kLarge, false);
+    small_put_s = put_and_get(kSmall, true);
+    small_get_s = put_and_get(kSmall, false);
+    put_s = put_and_get(kLarge, true);
+    get_s = put_and_get(kLarge, false);
   }
   for (double& seconds : alone) seconds = slowest(transport, seconds);
-  storage.latency = alone[0];
-  storage.write = per_second(alone[1]);
-  storage.read = storage.spread = per_second(alone[2]);
+  storage.latency = (small_put_s + small_get_s) / 2;
+  storage.write = per_second(put_s, small_put_s);
+  storage.read = storage.spread = per_second(get_s, small_get_s);
   if (P > 1) {
     meet(transport);
     const double write_s = slowest(transport, put_and_get(kLarge, true));
     meet(transport);
     const double read_s = slowest(transport, put_and_get(kLarge, false));
-    const double together = P * std::min(per_second(write_s), per_second(read_s));
+    const double together =
+        P * std::min(per_second(write_s, small_put_s), per_second(read_s, small_get_s));
     // Within the noise of what they would have alone there is no common limit to be seen.
     if (together < 0.8 * P * std::min(storage.read, storage.write)) storage.aggregate = together;
   }
