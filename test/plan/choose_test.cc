@@ -81,6 +81,7 @@ TEST(Choose, AWishThatCannotBeMetGivesTheNearest) {
   EXPECT_EQ(dear.answer.workers, 8);
   EXPECT_EQ(dear.in_time->workers, 8);
   EXPECT_EQ(dear.within_budget->workers, 4);
+  EXPECT_EQ(choose(kUsual, {50, 0.5}).answer.workers, 4);
 }
 
 TEST(Choose, OfAsFastTheFewestAndOfAsCheapTheFastest) {

@@ -210,6 +210,20 @@ TEST(Predict, MoreRowsTakeLonger) {
   }
 }
 
+// Ranks have disks of their own; threads share one.
+TEST(Predict, DataIsReadFromTheDiskThereIs) {
+  Machine m = with_network({1e9});
+  m.disk = 1e6;
+  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Runtime::kThreads), 4), 0.4);
+  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Runtime::kMpi), 4), 0.1);
+  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Runtime::kMpi, 6), 4), 0.4 * 2 / 6);
+  Job known = job();
+  known.load_bytes = 3e6;
+  EXPECT_DOUBLE_EQ(load_seconds(m, known, at(Runtime::kThreads), 4), 3);
+  m.disk = 0;  // not known
+  EXPECT_EQ(load_seconds(m, known, at(Runtime::kThreads), 4), 0);
+}
+
 TEST(Predict, MemoryIsReadNoFasterThanItIs) {
   Machine m = machine();
   m.memory = 1e9;
@@ -271,6 +285,17 @@ TEST(PredictStorage, ALegIsSoManyBlobsOneAfterTheOther) {
   shared.aggregate = 20e6;
   EXPECT_DOUBLE_EQ(leg_seconds(shared, {Kind::kRead, "", 1, 1, false}, 1e6), 0.2);
   EXPECT_DOUBLE_EQ(leg_seconds(shared, {Kind::kRead, "", 1, 40, false}, 1e6), 0.1 + 2);
+}
+
+// With sums of machines of their own: updates, sums and the total are waited for.
+TEST(PredictStorage, WhatIsWaitedForIsNoticedLater) {
+  Machine m = machine();
+  m.storage = storage_of(10e6, 0);
+  m.storage->separate_reducers = true;
+  const double before = predict(m, job(), at(Runtime::kStorage), 16).round.exchange;
+  m.storage->notice = 0.25;
+  EXPECT_NEAR(predict(m, job(), at(Runtime::kStorage), 16).round.exchange, before + 3 * 0.25, 1e-9);
+  EXPECT_EQ(predict(m, job(), at(Runtime::kStorage), 1).round.exchange, 0);
 }
 
 TEST(PredictStorage, MachinesThatOnlyAddArePaidForToo) {
