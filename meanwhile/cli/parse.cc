@@ -41,7 +41,9 @@ std::vector<std::string> flags_of(const CLI::App& app) {
 
 // What the word after a command names.
 const char* kind_below(const CLI::App& app) {
-  return app.get_name() == "train" || app.get_name() == "submit" ? "learner" : "command";
+  const std::string& name = app.get_name();
+  const bool learners = name == "train" || name == "submit" || name == "plan" || name == "simulate";
+  return learners ? "learner" : "command";
 }
 
 Error unknown_word(const CLI::App& app, const std::string& typed, const std::string& word) {

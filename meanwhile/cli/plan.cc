@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -48,6 +49,10 @@ Json point_json(const Point& point) {
 
 namespace {
 
+std::string workers_shown(int workers) {
+  return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
+}
+
 std::string money(double price) {
   return price >= 0.095 || price == 0 ? fmt::format("{:.2f}", price) : fmt::format("{:.2g}", price);
 }
@@ -56,12 +61,15 @@ class Plan {
  public:
   Plan(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry) {
     const auto plan = [](CLI::Option* option) { return option->group("Plan"); };
-    plan(app.add_option("--workers", workers_,
-                        "numbers of workers to look at, such as 1..128 or 1,2,4; default: 1..256, "
-                        "and threads as far as there are cores"))
-        ->type_name("RANGE");
-    plan(app.add_option("--deadline", deadline_, "be done in time, such as 30m, as cheaply as can"))
-        ->type_name("TIME");
+    workers_option_ =
+        plan(app.add_option(
+                 "--workers", workers_,
+                 "numbers of workers to look at, such as 1..128 or 1,2,4; default: 1..256, "
+                 "and threads as far as there are cores"))
+            ->type_name("RANGE");
+    deadline_option_ = plan(app.add_option("--deadline", deadline_,
+                                           "be done in time, such as 30m, as cheaply as can"))
+                           ->type_name("TIME");
     plan(add_real(app, "--budget", budget_, "pay no more than this, and be as fast as can", 0))
         ->default_str("");
     plan(add_choice(app, "--scaling", scaling_, {"strong", "weak", "scale-up"},
@@ -95,6 +103,7 @@ class Plan {
   std::string workers_, deadline_, scaling_ = "strong", svg_;
   double budget_ = -1;
   bool json_ = false;
+  const CLI::Option *workers_option_ = nullptr, *deadline_option_ = nullptr;
   plan::Wish wish_;
 };
 
@@ -127,9 +136,18 @@ std::string Plan::error_text() const {
 }
 
 int Plan::run(const Context& context) {
-  if (!deadline_.empty()) wish_.deadline_s = parse_duration("--deadline", deadline_);
+  if (deadline_option_->count() > 0) wish_.deadline_s = parse_duration("--deadline", deadline_);
   if (budget_ >= 0) wish_.budget = budget_;
-  if (!workers_.empty()) parse_workers("--workers", workers_);
+  if (workers_option_->count() > 0) parse_workers("--workers", workers_);
+  if (scaling_ != "strong" && (wish_.deadline_s || wish_.budget)) {
+    throw Error(ErrorKind::kUsage,
+                "--deadline and --budget: are for the same rows whatever the workers (--scaling "
+                "strong)");
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(svg_).parent_path();
+  if (!svg_.empty() && !std::filesystem::is_directory(folder)) {
+    throw Error(ErrorKind::kUsage, "--svg: {} is not a directory", folder.string());
+  }
   flags_.settle();
   return scaling_ == "scale-up" ? scale_up(context) : strong(context);
 }
@@ -183,7 +201,7 @@ std::string Plan::table(std::span<const Point> points, const plan::Choice& choic
 std::string Plan::wish_text(const plan::Choice& choice) const {
   std::string text;
   const auto row = [&](const char* name, const Point& point) {
-    text += fmt::format("  {:<18} {:>4} workers, {}, {}\n", name, point.workers,
+    text += fmt::format("  {:<18} {:>12}, {}, {}\n", name, workers_shown(point.workers),
                         duration(plan::total_seconds(point)), money(point.total_price));
   };
   row("fastest", choice.fastest);
@@ -206,7 +224,7 @@ std::string Plan::answer(const plan::Choice& choice) const {
   text = fmt::format("best: {}: {} for {} ({})\n", text, duration(plan::total_seconds(point)),
                      money(point.total_price), error_text());
   text += fmt::format("why: {}\n", choice.why);
-  if (point.seed + point.score > 0) {
+  if (point.seed + point.score >= 0.001) {
     text += fmt::format("beside the rounds: {} of preparing or seeding, {} of scoring\n",
                         duration(point.seed), duration(point.score));
   }
@@ -250,8 +268,8 @@ int Plan::strong(const Context& context) {
   if (wish_.deadline_s) wish += fmt::format("within {}", duration(*wish_.deadline_s));
   if (wish_.budget) wish += fmt::format("{}for {}", wish.empty() ? "" : " ", money(*wish_.budget));
   context.console.error(fmt::format(
-      "no number of workers looked at ({} to {}) does it {}; the nearest is {} workers: {} for {}",
-      workers.front(), workers.back(), wish, choice.answer.workers,
+      "no number of workers looked at ({} to {}) does it {}; the nearest is {}: {} for {}",
+      workers.front(), workers.back(), wish, workers_shown(choice.answer.workers),
       duration(plan::total_seconds(choice.answer)), money(choice.answer.total_price)));
   return kExitFailed;
 }
@@ -265,6 +283,7 @@ int Plan::scale_up(const Context& context) {
   if (workers_.empty()) workers = parse_workers("--workers", "1..4096");
   const plan::ScaleUp found =
       plan::scale_up(flags_.machine(), flags_.job(), flags_.setting(), workers, rows);
+  if (!svg_.empty()) base::write_file(svg_, scale_up_svg(found));
   if (json_) {
     Json json = head();
     for (const auto& size : found.sizes) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -34,6 +35,13 @@ std::string default_machine() {
   const std::string own = own_machine_path();
   std::error_code error;
   return !own.empty() && fs::exists(own, error) ? own : "generic";
+}
+
+plan::Machine named_machine(const std::string& name_or_path) {
+  const std::string name = name_or_path.empty() ? default_machine() : name_or_path;
+  plan::Machine machine = plan::open_machine(name);
+  if (name == own_machine_path()) machine.name = "yours";
+  return machine;
 }
 
 std::vector<int> parse_workers(const std::string& flag, const std::string& text) {
@@ -68,7 +76,9 @@ double parse_duration(const std::string& flag, const std::string& text) {
   while (good && at != end) {
     double number = 0;
     const auto [rest, error] = std::from_chars(at, end, number);
-    good = error == std::errc() && number >= 0;
+    // Seconds may be left unsaid, but not behind hours: most people mean minutes there.
+    good = error == std::errc() && number >= 0 && std::isfinite(number) &&
+           (rest != end || at == text.data());
     if (!good) break;
     const char unit = rest == end ? 's' : *rest;
     const double scale = unit == 's'   ? 1
@@ -128,6 +138,10 @@ learn::Shape PlanFlags::shape() const {
     }
     input_.check();
     const data::Dataset data = input_.read(base::hardware_threads());
+    if (entry_.held_out && data.labels.empty()) {
+      throw Error(ErrorKind::kInput,
+                  "the data has no labels; in CSV, --label-column says which column they are in");
+    }
     shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
              data::is_sparse(data)};
     if (!data.labels.empty() && std::string(entry_.name) != "linear") {
@@ -166,7 +180,7 @@ void PlanFlags::settle_setting() {
 
 void PlanFlags::settle() {
   learner_->settle(nullptr, false);
-  machine_ = plan::open_machine(machine_name_.empty() ? default_machine() : machine_name_);
+  machine_ = named_machine(machine_name_);
   history_ = plan::recall(machine_.file);
   plan::refine(machine_, history_);
   settle_setting();
@@ -174,6 +188,11 @@ void PlanFlags::settle() {
   job_.shape = shape();
   const std::unique_ptr<learn::Learner> learner = learner_->begin();
   job_.course = learner->course(job_.shape);
+  const double outputs = learner->cost(job_.shape).outputs;
+  if (outputs > static_cast<double>(job_.shape.rows)) {
+    throw Error(ErrorKind::kInput, "{} clusters or classes, but there are only {} rows", outputs,
+                job_.shape.rows);
+  }
   for (learn::Stretch& stretch : job_.course) {
     if (rounds_ > 0 && stretch.phase == learn::Phase::kTrain) stretch.rounds = rounds_;
   }

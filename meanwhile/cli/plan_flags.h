@@ -53,6 +53,8 @@ class PlanFlags {
 // The profile that is meant when none is named: $MEANWHILE_MACHINE, or what 'calibrate' left for
 // this user, or the generic one.
 std::string default_machine();
+// That profile, or the one of this name. THROWS Error(kInput).
+plan::Machine named_machine(const std::string& name_or_path);
 // Where 'calibrate' leaves a profile for this user; empty when there is no home.
 std::string own_machine_path();
 

@@ -21,8 +21,9 @@ report::Curve curve_of(std::span<const plan::Point> points, const plan::Choice& 
   report::Series series{"predicted", {}};
   for (const plan::Point& point : points) series.points.emplace_back(point.workers, value(point));
   curve.series.push_back(std::move(series));
-  curve.mark = report::Mark{static_cast<double>(choice.answer.workers),
-                            fmt::format("{} workers", choice.answer.workers)};
+  curve.mark = report::Mark{
+      static_cast<double>(choice.answer.workers),
+      fmt::format("{} worker{}", choice.answer.workers, choice.answer.workers == 1 ? "" : "s")};
   return curve;
 }
 
@@ -62,6 +63,24 @@ std::string plan_svg(std::span<const plan::Point> points, const plan::Choice& ch
   }
   time.series.push_back(std::move(work));
   time.series.push_back(std::move(exchange));
+  return report::as_svg(curves);
+}
+
+std::string scale_up_svg(const plan::ScaleUp& found) {
+  std::vector<report::Curve> curves(2);
+  curves[0].title = fmt::format("best workers, about rows^{:.2f}", found.workers_exponent);
+  curves[1].title = fmt::format("their seconds, about rows^{:.2f}", found.seconds_exponent);
+  report::Series workers{"predicted", {}}, time{"predicted", {}};
+  for (const auto& [rows, best] : found.sizes) {
+    workers.points.emplace_back(rows, best.workers);
+    time.points.emplace_back(rows, best.seconds);
+  }
+  curves[0].series.push_back(std::move(workers));
+  curves[1].series.push_back(std::move(time));
+  for (report::Curve& curve : curves) {
+    curve.x_label = "rows";
+    curve.log_x = curve.log_y = true;
+  }
   return report::as_svg(curves);
 }
 

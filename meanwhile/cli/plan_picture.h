@@ -15,4 +15,7 @@ std::string plan_text(std::span<const plan::Point> points, const plan::Choice& c
 std::string plan_svg(std::span<const plan::Point> points, const plan::Choice& choice, double error,
                      const PlanFlags& flags);
 
+// The best number of workers and its time against the rows.
+std::string scale_up_svg(const plan::ScaleUp& found);
+
 }  // namespace meanwhile::cli

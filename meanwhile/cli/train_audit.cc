@@ -50,8 +50,7 @@ int workers_of(const Asked& asked, const Node& node) {
 }
 
 plan::Machine machine_of(const Asked& asked) {
-  plan::Machine machine =
-      plan::open_machine(asked.machine.empty() ? default_machine() : asked.machine);
+  plan::Machine machine = named_machine(asked.machine);
   plan::refine(machine, plan::recall(machine.file));
   return machine;
 }
@@ -142,7 +141,8 @@ void follow_plan(Asked& asked, Console& console, Node& node) {
   if (asked.runtime != "mpi") node.workers = json["workers"].get<int>();
   node.record["plan"] = json;
   if (!node.first()) return;
-  std::string said = fmt::format("plan: {} workers", json["workers"].get<int>());
+  const int workers = json["workers"].get<int>();
+  std::string said = fmt::format("plan: {} worker{}", workers, workers == 1 ? "" : "s");
   for (const char* name : {"exchange", "send"}) {
     if (json.contains(name)) said += fmt::format(", {} {}", name, json[name].get<std::string>());
   }
@@ -158,7 +158,7 @@ std::string compare(const Asked&, Console& console, Node& node) {
   measured.bytes = measured.parts.bytes;
   if (node.record.contains("bill")) {
     const Json& bill = node.record["bill"];
-    measured.requests = bill.value("requests_total", 0.0);
+    measured.requests = bill.value("requests_total", 0.0) - bill.value("polls", 0.0);
     measured.bytes = bill.value("bytes_sent", 0.0) + bill.value("bytes_received", 0.0);
     measured.price = bill.value("price", 0.0);
   }

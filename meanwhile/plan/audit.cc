@@ -59,8 +59,20 @@ Audit audit(const Expected& expected, const Measured& measured) {
     audit.seconds.predicted += part.predicted;
     audit.seconds.measured += part.measured;
   }
-  audit.bytes = {rounds * point.round.bytes, measured.bytes};
-  audit.requests = {rounds * point.round.requests, measured.requests};
+  // A store's bill is of all steps, and of the rows on their way there and back.
+  double bytes = rounds * point.round.bytes, requests = rounds * point.round.requests;
+  if (setting.runtime == Runtime::kStorage) {
+    for (const learn::Stretch& stretch : job.course) {
+      if (stretch.phase == Phase::kTrain) continue;
+      const Round round = predict_round(machine, stretch.round, job.shape, setting, workers);
+      bytes += stretch.rounds * round.bytes;
+      requests += stretch.rounds * round.requests;
+    }
+    bytes += 2 * 4 * static_cast<double>(job.shape.stored) * (job.shape.sparse ? 2 : 1);
+    requests += 2 * std::max(setting.shards, 1);
+  }
+  audit.bytes = {bytes, measured.bytes};
+  audit.requests = {requests, measured.requests};
   audit.price = {
       price_of(machine.price, point.processes, audit.seconds.predicted, audit.requests.predicted),
       measured.price > 0

@@ -24,7 +24,9 @@ learn::Json expected_round(const Expected& expected);
 struct Measured {
   job::Parts parts;
   double load_s = 0;
-  double bytes = 0, requests = 0, price = 0;  // of rounds of training; 0: not known
+  // Bytes sent by this node in rounds of training. At a store: bytes both ways and requests of all
+  // workers and steps, without those that asked in vain. 0: not known.
+  double bytes = 0, requests = 0, price = 0;
 };
 
 // The prediction is of as many rounds as there were.

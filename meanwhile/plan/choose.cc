@@ -28,6 +28,10 @@ namespace {
 
 constexpr double kWorth = 1.1;  // times the shortest time
 
+std::string shown(double seconds) {
+  return seconds < 120 ? fmt::format("{:.3g} s", seconds) : fmt::format("{:.3g} min", seconds / 60);
+}
+
 std::string reason(const Point& best, std::span<const Point> points) {
   struct Part {
     const char* name;
@@ -57,11 +61,11 @@ std::string reason(const Point& best, std::span<const Point> points) {
   const double gain = best.load + best.work - next->load - next->work;
   const double loss = next->exchange + next->absorb - best.exchange - best.absorb;
   if (next->seconds >= best.seconds && loss > 0) {
-    text += fmt::format("; with {} workers, {:.3g} s less of work would cost {:.3g} s more of {}",
-                        next->workers, std::max(gain, 0.0), loss, "exchange");
+    text += fmt::format("; with {} workers, {} less of work would cost {} more of exchange",
+                        next->workers, shown(std::max(gain, 0.0)), shown(loss));
   } else if (next->seconds < best.seconds) {
-    text += fmt::format("; with {} workers it would take {:.3g} s less", next->workers,
-                        best.seconds - next->seconds);
+    text += fmt::format("; with {} workers it would take {} less", next->workers,
+                        shown(best.seconds - next->seconds));
   }
   return text;
 }
@@ -103,6 +107,7 @@ Choice choose(std::span<const Point> points, const Wish& wish) {
   choice.met = answer.has_value();
   // The nearest: in time if that can be had, or else for the money, or else as soon as can be.
   if (!answer) answer = choice.in_time;
+  if (!answer) answer = choice.within_budget;
   if (!answer && wish.deadline_s) answer = choice.fastest;
   if (!answer) answer = choice.cheapest;
   choice.answer = *answer;

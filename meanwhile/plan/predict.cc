@@ -32,7 +32,8 @@ double speed(const Machine& machine, const Setting& setting, int workers) {
   const int busy = processes ? std::min(setting.together, workers) * threads : workers;
   if (busy > machine.cores) return threads * machine.together * machine.cores / busy;
   if (machine.cores == 1) return threads;
-  return threads * (1 - (1 - machine.together) * (busy - 1) / (machine.cores - 1));
+  // Along the time, so that one more thread never makes all of them slower.
+  return threads / (1 + (1 / machine.together - 1) * (busy - 1) / (machine.cores - 1));
 }
 
 double memory_of(const Machine& machine) {
@@ -40,11 +41,16 @@ double memory_of(const Machine& machine) {
   return machine.memory > 0 ? machine.memory : kUsualMemory;
 }
 
-// Adding the updates of a worker's own shards: two read, one written.
+// Adding the updates of a worker's own shards: two read, one written. Threads share all of them.
 double own_sum_seconds(const Machine& machine, const Setting& setting, double update_bytes,
                        int workers) {
-  const int own = static_cast<int>(std::ceil(1.0 * shards_of(setting, workers) / workers));
-  return (own - 1) * 3 * update_bytes / memory_of(machine);
+  const int shards = shards_of(setting, workers);
+  double additions = std::ceil(1.0 * shards / workers) - 1;
+  if (setting.runtime == Runtime::kThreads) {
+    const int hands = machine.cores > 0 ? std::min(workers, machine.cores) : workers;
+    additions = 1.0 * (shards - 1) / hands;
+  }
+  return additions * 3 * update_bytes / memory_of(machine);
 }
 
 // The time of bytes where a limit of 0 is none.
@@ -187,7 +193,7 @@ Round predict_round(const Machine& machine, const learn::Cost& cost, const learn
 
 double sequential_seconds(const Machine& machine, const Job& job) {
   const Setting setting;
-  double seconds = load_seconds(machine, job, setting, 1);
+  double seconds = machine.start + load_seconds(machine, job, setting, 1);
   for (const learn::Stretch& stretch : job.course) {
     if (stretch.phase != Phase::kTrain) continue;
     seconds +=
