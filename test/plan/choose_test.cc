@@ -82,6 +82,9 @@ TEST(Choose, AWishThatCannotBeMetGivesTheNearest) {
   EXPECT_EQ(dear.in_time->workers, 8);
   EXPECT_EQ(dear.within_budget->workers, 4);
   EXPECT_EQ(choose(kUsual, {50, 0.5}).answer.workers, 4);
+  // Not in time, but at least for the money; or as soon as can be.
+  EXPECT_EQ(choose(kUsual, {10, 1.3}).answer.workers, 2);
+  EXPECT_EQ(choose(kUsual, {10, 0.5}).answer.workers, 8);
 }
 
 TEST(Choose, OfAsFastTheFewestAndOfAsCheapTheFastest) {

@@ -84,21 +84,24 @@ TEST(Predict, PartsAddUp) {
 }
 
 TEST(Predict, OneWorkerIsNoFasterThanItself) {
-  const Machine m = with_network({1e6, 1e-3, 1e-4});
+  Machine m = with_network({1e6, 1e-3, 1e-4});
+  m.start = 3;
+  m.disk = 1e5;  // 4 s
+  m.round = 0.1;
   for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi}) {
     const Point one = predict(m, job(), at(runtime), 1);
     EXPECT_DOUBLE_EQ(one.speedup, 1);
     EXPECT_DOUBLE_EQ(one.efficiency, 1);
     EXPECT_EQ(one.exchange, 0);
     EXPECT_DOUBLE_EQ(one.seconds, sequential_seconds(m, job()));
-    EXPECT_DOUBLE_EQ(one.seconds, 50);
+    EXPECT_DOUBLE_EQ(one.seconds, 50 + 3 + 4 + 0.5);
   }
 }
 
 // Where nothing is in the way, P workers take a P-th of the time.
 TEST(Predict, WorkIsShared) {
   for (const int workers : {2, 3, 10, 1000}) {
-    const Point point = predict(machine(), job(), at(Runtime::kThreads), workers);
+    const Point point = predict(machine(), job(5, 0), at(Runtime::kThreads), workers);
     EXPECT_NEAR(point.speedup, workers, 1e-9 * workers);
   }
 }
@@ -107,19 +110,18 @@ TEST(Predict, ThreadsBeyondTheCoresGainNothing) {
   Machine m = machine();
   m.cores = 4;
   m.together = 0.75;
-  const Job small = job(5, 0);
   const auto seconds = [&](int workers) {
-    return predict(m, small, at(Runtime::kThreads, 400), workers).seconds;
+    return predict(m, job(5, 8e6), at(Runtime::kThreads, 400), workers).seconds;
   };
   EXPECT_LT(seconds(2), seconds(1));
   EXPECT_LT(seconds(4), seconds(2));
   // All together are as fast as the profile says.
-  EXPECT_NEAR(seconds(4), seconds(1) / (4 * 0.75), 1e-9);
+  EXPECT_NEAR(predict(m, job(), at(Runtime::kThreads, 400), 4).work, 50 / (4 * 0.75), 1e-9);
   for (const int more : {5, 8, 50, 400}) EXPECT_GE(seconds(more), seconds(4) * (1 - 1e-9));
 }
 
 TEST(Predict, EveryCoreGains) {
-  for (const double together : {0.6, 0.9, 1.0}) {
+  for (const double together : {0.1, 0.3, 0.5, 0.9, 1.0}) {
     Machine m = machine();
     m.cores = 16;
     m.together = together;
@@ -130,6 +132,19 @@ TEST(Predict, EveryCoreGains) {
       before = seconds;
     }
   }
+}
+
+// Two are read and one is written, by all who work.
+TEST(Predict, ThreadsAddTheUpdatesOfAllShards) {
+  Machine m = machine();
+  m.memory = 1e9;
+  const auto exchange = [&](int shards, int workers) {
+    return predict(m, job(1, 1e8), at(Runtime::kThreads, shards), workers).exchange;
+  };
+  EXPECT_EQ(exchange(1, 1), 0);
+  EXPECT_NEAR(exchange(8, 1), 7 * 0.3, 1e-9);
+  EXPECT_NEAR(exchange(8, 2), 7 * 0.3 / 2, 1e-9);
+  EXPECT_GT(exchange(0, 16), 0.2);  // as many shards as threads
 }
 
 TEST(Predict, ProcessesOnOneComputerShareItsCores) {
