@@ -281,7 +281,7 @@ double Machine::rate(std::string_view kernel, bool sparse, double cols, double o
   constexpr double kNear = 0.03, kFlat = 0.01, kBeyond = 1;
   std::array<std::array<double, 4>, 3> m = {};  // normal equations
   m[1][1] = m[2][2] = kFlat;                    // where nothing says otherwise, the plane is level
-  double least = 1e300, most = -1e300;
+  double least = 1e300, most = -1e300, last = flops;
   for (const Rate& rate : rates) {
     if (rate.kernel != kernel || rate.sparse != sparse || !(rate.weight > 0)) continue;
     const double x = std::log2(std::max(rate.cols, 1.0) / std::max(cols, 1.0));
@@ -294,8 +294,9 @@ double Machine::rate(std::string_view kernel, bool sparse, double cols, double o
     }
     least = std::min(least, row[3]);
     most = std::max(most, row[3]);
+    last = rate.flops;
   }
-  if (most < least) return flops;
+  if (most <= least) return last;  // there is none, or one: to the last bit
   // Elimination from below: the plane at the shape asked for is the first unknown.
   for (std::size_t k = 2; k > 0; --k) {
     for (std::size_t a = 0; a < k; ++a) {

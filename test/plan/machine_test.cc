@@ -264,6 +264,13 @@ TEST(MachineRate, FarFromAllIsNotFarFromTheirRates) {
   }
 }
 
+// What a profile states is what is taken, to the last bit and wherever it is asked for.
+TEST(MachineRate, OfOneIsThatOne) {
+  const Machine machine = with_rates({{"kmeans", false, 1000, 1000, 446e6}});
+  EXPECT_EQ(machine.rate("kmeans", false, 1000, 1000), 446e6);
+  EXPECT_EQ(machine.rate("kmeans", false, 3, 70000), 446e6);
+}
+
 TEST(MachineRate, OfAnotherKernelIsThatOfTheMachine) {
   const Machine machine = with_rates({{"kmeans", false, 16, 32, 2e9}});
   EXPECT_EQ(machine.rate("svm.lbfgs", false, 16, 32), 1e9);
