@@ -64,9 +64,9 @@ limit() {  # limit HOST PERCENT PERIOD_US
 
 shape() {  # shape NAMESPACE INTERFACE MBIT: packets larger than tbf's burst would be dropped, so none are
   ip netns exec "$1" ethtool -K "$2" tso off gso off gro off >/dev/null
-  # What 4 ms carry, within reason: a larger burst would be a present to every message.
-  local burst=$(($3 * 500))
-  burst=$((burst < 16000 ? 16000 : burst > 128000 ? 128000 : burst))
+  # What 1.3 ms carry, within reason: a larger burst would be a present to every message.
+  local burst=$(($3 * 160))
+  burst=$((burst < 4000 ? 4000 : burst > 128000 ? 128000 : burst))
   tc -n "$1" qdisc add dev "$2" root tbf rate "$3mbit" burst $burst latency 100ms
 }
 

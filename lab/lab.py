@@ -122,7 +122,7 @@ def svm(quick, repeats, note):
     workers = [1, 4] if quick else [1, 2, 4, 8, 12, 16]
     # Rows, columns, nonzeros of a row, rounds. Rows enough that a sixteenth of them touches all columns: updates with many zeros travel
     # without them, and nobody plans for that.
-    models = {"large": (1000, 5000, 50, 6)} if quick else {"large": (200000, 5000, 30, 12), "small": (100000, 500, 30, 30)}
+    models = {"large": (1000, 5000, 50, 6)} if quick else {"large": (200000, 5000, 30, 50), "small": (200000, 60, 30, 50)}
     with Cluster(max(workers), **(pace(quick) if quick else {"rate_mbit": 25, "cpu_percent": 8})) as cluster:
         profile = attempt(calibrate, note, cluster, ranks=max(workers))
         found = []

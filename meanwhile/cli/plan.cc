@@ -144,8 +144,9 @@ int Plan::run(const Context& context) {
                 "--deadline and --budget: are for the same rows whatever the workers (--scaling "
                 "strong)");
   }
-  const std::filesystem::path folder = std::filesystem::absolute(svg_).parent_path();
-  if (!svg_.empty() && !std::filesystem::is_directory(folder)) {
+  const std::filesystem::path folder =
+      svg_.empty() ? "." : std::filesystem::absolute(svg_).parent_path();
+  if (!std::filesystem::is_directory(folder)) {
     throw Error(ErrorKind::kUsage, "--svg: {} is not a directory", folder.string());
   }
   flags_.settle();

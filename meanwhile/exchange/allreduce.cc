@@ -123,11 +123,20 @@ Traffic allreduce(transport::Transport& transport, int shards, std::span<const P
   return Allreduce(transport, shards, mine, total, piece_bytes).run();
 }
 
-Cost allreduce_cost(double update_bytes, int workers) {
+Cost allreduce_cost(double update_bytes, int workers, int shards) {
   if (workers == 1) return {};
-  const double peers = workers - 1;
-  const double slice = update_bytes / workers;
-  return {2 * peers * std::ceil(slice / static_cast<double>(kPieceBytes)), 2 * peers * slice, 2};
+  const int S = shards == 0 ? workers : shards;
+  double all = 0, most = 0, least = 0;  // partial sums: of all workers, of one
+  for (int rank = 0; rank < workers; ++rank) {
+    const auto own = static_cast<double>(subtrees(owned(S, rank, workers), S).size());
+    all += own;
+    most = std::max(most, own);
+    least = rank == 0 ? own : std::min(least, own);
+  }
+  const double peers = workers - 1, slice = update_bytes / workers;
+  // Spread: who sends most, or who receives most; then the sums go to all.
+  const double pieces = std::max(peers * most, all - least) + peers;
+  return {pieces * std::ceil(slice / static_cast<double>(kPieceBytes)), pieces * slice, 2};
 }
 
 }  // namespace meanwhile::exchange

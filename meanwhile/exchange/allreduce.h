@@ -18,7 +18,9 @@ namespace meanwhile::exchange {
 Traffic allreduce(transport::Transport& transport, int shards, std::span<const Partial> mine,
                   std::span<double> total, std::size_t piece_bytes = kPieceBytes);
 
-// All workers are equal: each sends (P-1)/P of the update twice.
-Cost allreduce_cost(double update_bytes, int workers);
+// All workers are equal: each sends (P-1)/P of the update twice. `shards`: 0: as many as workers.
+// Where the shards of a worker are no whole subtree of the one order, it sends several partial
+// sums.
+Cost allreduce_cost(double update_bytes, int workers, int shards = 0);
 
 }  // namespace meanwhile::exchange

@@ -178,13 +178,13 @@ Traffic tree(transport::Transport& transport, int shards, std::span<const Partia
   return Tree(transport, shards, mine, total, piece_bytes).run();
 }
 
-Cost tree_cost(double update_bytes, int workers) {
+Cost tree_cost(double update_bytes, int workers, int shards) {
   if (workers == 1) return {};
-  const int G = group_size(workers);
-  const double peers = (std::min(G, workers) - 1) + ((workers + G - 1) / G - 1);
-  // Receiving and sending do not overlap at the root, so what it receives is in its way as well.
-  return {2 * peers * std::ceil(update_bytes / static_cast<double>(kPieceBytes)),
-          2 * peers * update_bytes, 4};
+  const Place root = place_of(kRoot, workers, shards == 0 ? workers : shards);
+  auto messages = static_cast<double>(root.below.size());
+  for (const Source& source : root.sources) messages += source.worker == kRoot ? 0 : 1;
+  return {messages * std::ceil(update_bytes / static_cast<double>(kPieceBytes)),
+          messages * update_bytes, 4};
 }
 
 }  // namespace meanwhile::exchange

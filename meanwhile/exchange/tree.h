@@ -14,8 +14,10 @@ namespace meanwhile::exchange {
 Traffic tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
              std::span<double> total, std::size_t piece_bytes = kPieceBytes);
 
-// The root has most to do: it receives the update of every member of its group and of every other
-// head, and when it has them all, sends as many. Since the two do not overlap, both are counted.
-Cost tree_cost(double update_bytes, int workers);
+// The root has most to do: it receives what every member of its group and every other head has, and
+// when it has them all, sends the total to each. Since the two do not overlap, both are counted.
+// `shards`: 0: as many as workers. Where the shards of a worker or group are no whole subtree of
+// the one order, it sends several partial sums.
+Cost tree_cost(double update_bytes, int workers, int shards = 0);
 
 }  // namespace meanwhile::exchange

@@ -45,16 +45,19 @@ Machine calibrate(const CalibrateOptions& options) {
     machine.together = measure_together(options);
   }
   if (several) {
-    // A round waits for the slowest of all.
-    std::vector<double> mine = {machine.memory, 1 / std::max(machine.round, 1e-9)};
-    for (const Rate& rate : machine.rates) mine.push_back(rate.flops);
+    // Ranks are taken to be alike: the mean of their times sees through the noise of each.
+    std::vector<double> mine = {1 / machine.memory, machine.round};
+    for (const Rate& rate : machine.rates) mine.push_back(1 / rate.flops);
     const auto all = gathered(*options.transport, mine);
+    std::vector<double> mean(mine.size(), 0.0);
     for (const auto& values : all) {
-      for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = std::min(mine[i], values.at(i));
+      for (std::size_t i = 0; i < mean.size(); ++i) {
+        mean[i] += values.at(i) / static_cast<double>(all.size());
+      }
     }
-    machine.memory = mine[0];
-    machine.round = 1 / mine[1];
-    for (std::size_t i = 0; i < machine.rates.size(); ++i) machine.rates[i].flops = mine[i + 2];
+    machine.memory = 1 / mean[0];
+    machine.round = mean[1];
+    for (std::size_t i = 0; i < machine.rates.size(); ++i) machine.rates[i].flops = 1 / mean[i + 2];
     machine.disk = gathered(*options.transport, {machine.disk}).front().at(0);
     machine.network = measure_network(options);
   }

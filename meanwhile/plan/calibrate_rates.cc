@@ -14,7 +14,7 @@ namespace meanwhile::plan {
 
 namespace {
 
-constexpr std::int64_t kSparseCols = 20'000;
+constexpr std::int64_t kSparseCols = 5'000;
 constexpr std::int64_t kMostValues = 16'000'000;  // of made-up data
 constexpr std::int64_t kFirstRows = 512;
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/base/error.h"
+
 namespace meanwhile::plan {
 
 std::vector<Point> curve(const Machine& machine, const Job& job, Setting setting,
@@ -116,6 +118,12 @@ Choice choose(std::span<const Point> points, const Wish& wish) {
 }
 
 Job with_rows(Job job, std::int64_t rows) {
+  constexpr double kMostValues = 9e18;
+  if (rows < 1 || static_cast<double>(rows) * static_cast<double>(job.shape.cols) > kMostValues) {
+    throw base::Error(base::ErrorKind::kInput,
+                      "rows that grow with the workers become more values than can be counted: ask "
+                      "for fewer rows or workers");
+  }
   const double factor = static_cast<double>(rows) / static_cast<double>(job.shape.rows);
   job.shape.stored =
       static_cast<std::int64_t>(std::llround(static_cast<double>(job.shape.stored) * factor));

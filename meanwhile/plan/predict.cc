@@ -111,13 +111,22 @@ double absorb_seconds(const Machine& machine, const learn::Cost& cost) {
   return machine.round + cost.absorb_bytes / memory_of(machine);
 }
 
-double exchange_seconds(const Machine& machine, double update_bytes, job::Exchange exchange,
+namespace {
+
+exchange::Cost sum_cost(double update_bytes, const Setting& setting, int workers) {
+  const int shards = shards_of(setting, workers);
+  return setting.exchange == job::Exchange::kTree
+             ? exchange::tree_cost(update_bytes, workers, shards)
+             : exchange::allreduce_cost(update_bytes, workers, shards);
+}
+
+}  // namespace
+
+double exchange_seconds(const Machine& machine, double update_bytes, const Setting& setting,
                         int workers) {
   if (workers == 1) return 0;
   const Network& network = *machine.network;
-  const exchange::Cost cost = exchange == job::Exchange::kTree
-                                  ? exchange::tree_cost(update_bytes, workers)
-                                  : exchange::allreduce_cost(update_bytes, workers);
+  const exchange::Cost cost = sum_cost(update_bytes, setting, workers);
   return cost.waits * network.latency + cost.messages * network.per_message +
          cost.bytes * per_byte(network.bandwidth, 0, 1);
 }
@@ -173,11 +182,8 @@ Round predict_round(const Machine& machine, const learn::Cost& cost, const learn
   round.exchange = own_sum_seconds(machine, setting, cost.update_bytes, workers);
   if (alone(machine, setting, workers)) return round;
   if (setting.runtime == Runtime::kMpi) {
-    round.exchange += exchange_seconds(machine, cost.update_bytes, setting.exchange, workers);
-    round.bytes = (setting.exchange == job::Exchange::kTree
-                       ? exchange::tree_cost(cost.update_bytes, workers)
-                       : exchange::allreduce_cost(cost.update_bytes, workers))
-                      .bytes;
+    round.exchange += exchange_seconds(machine, cost.update_bytes, setting, workers);
+    round.bytes = sum_cost(cost.update_bytes, setting, workers).bytes;
   } else if (setting.runtime == Runtime::kStorage) {
     const service::StepCost step = storage_step(machine, setting, workers);
     round.exchange = 0;
@@ -224,6 +230,12 @@ Point predict(const Machine& machine, const Job& job, const Setting& setting, in
     point.absorb += stretch.rounds * round.absorb;
   }
   point.seconds = point.load + point.work + point.exchange + point.absorb;
+  constexpr double kTooLong = 3e11;  // ten thousand years
+  if (!(point.seconds + point.seed + point.score < kTooLong)) {
+    throw Error(ErrorKind::kInput,
+                "machine '{}' would take {:.3g} s with {} workers: is its profile right?",
+                machine.name, point.seconds + point.seed + point.score, workers);
+  }
   point.speedup = sequential_seconds(machine, job) / point.seconds;
   point.efficiency = point.speedup / point.processes;
   point.price = price_of(machine.price, point.processes, point.seconds, train_requests);

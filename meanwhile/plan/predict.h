@@ -70,7 +70,7 @@ double work_seconds(const Machine& machine, const learn::Cost& cost, const learn
 double largest_share(const Setting& setting, int workers);
 double absorb_seconds(const Machine& machine, const learn::Cost& cost);
 // REQUIRES: machine.network.
-double exchange_seconds(const Machine& machine, double update_bytes, job::Exchange exchange,
+double exchange_seconds(const Machine& machine, double update_bytes, const Setting& setting,
                         int workers);
 // REQUIRES: machine.storage. `bytes`: of a blob. Without leg.waits.
 double leg_seconds(const Storage& storage, const service::Leg& leg, double bytes);

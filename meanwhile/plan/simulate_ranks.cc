@@ -75,7 +75,7 @@ double Ranks::exchange(const learn::Cost& cost) const {
   const bool all = ground_.setting.exchange != job::Exchange::kTree || root_slow_;
   const int among = all ? ground_.workers : std::min(2, ground_.workers);
   const auto seconds = [&](const Machine& machine) {
-    return exchange_seconds(machine, cost.update_bytes, ground_.setting.exchange, among);
+    return exchange_seconds(machine, cost.update_bytes, ground_.setting, among);
   };
   return usual + seconds(slow_machine_) - seconds(ground_.machine);
 }

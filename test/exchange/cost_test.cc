@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -45,9 +47,22 @@ TEST(Cost, OfAllreduceIsWhatEveryWorkerSends) {
 TEST(Cost, OfTreeIsWhatTheRootReceivesAndSends) {
   for (const int workers : {1, 2, 3, 5, 8}) {
     const Cost cost = tree_cost(kValues * sizeof(double), workers);
-    const Traffic root = sent(workers, tree).front();  // as many go up to it as down from it
-    EXPECT_EQ(2 * static_cast<double>(root.bytes), cost.bytes);
-    EXPECT_EQ(2 * static_cast<double>(root.messages), cost.messages);
+    const std::vector<Traffic> traffic = sent(workers, tree);
+    const int group = static_cast<int>(std::lround(std::sqrt(workers)));
+    double bytes = static_cast<double>(traffic.front().bytes);
+    double messages = static_cast<double>(traffic.front().messages);
+    const double pieces = std::ceil(kValues * sizeof(double) / static_cast<double>(kPieceBytes));
+    for (int rank = 1; rank < workers; ++rank) {
+      const bool head = rank % group == 0;
+      if (!head && rank >= group) continue;  // a member of another group
+      // What a head sends down to its members does not reach the root.
+      const double down = head ? std::min(group, workers - rank) - 1 : 0;
+      const Traffic& own = traffic[static_cast<std::size_t>(rank)];
+      bytes += static_cast<double>(own.bytes) - down * kValues * sizeof(double);
+      messages += static_cast<double>(own.messages) - down * pieces;
+    }
+    EXPECT_EQ(bytes, cost.bytes) << workers;
+    EXPECT_EQ(messages, cost.messages) << workers;
   }
 }
 
@@ -55,6 +70,9 @@ TEST(Cost, OfTreeGrowsWithTheRootOfWorkersAndOfAllreduceHardly) {
   const double bytes = 8e7;
   EXPECT_LT(allreduce_cost(bytes, 64).bytes, 2 * bytes);
   EXPECT_EQ(tree_cost(bytes, 64).bytes, 2 * (7 + 7) * bytes);
+  // Twelve workers share sixteen shards in ranges that are no subtrees.
+  EXPECT_GT(tree_cost(bytes, 12, 16).bytes, tree_cost(bytes, 16, 16).bytes);
+  EXPECT_GT(allreduce_cost(bytes, 12, 16).bytes, allreduce_cost(bytes, 16, 16).bytes);
   EXPECT_GT(tree_cost(bytes, 8).bytes / allreduce_cost(bytes, 8).bytes, 4);
 }
 

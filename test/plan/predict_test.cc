@@ -259,7 +259,9 @@ TEST(Predict, TheRateIsThatOfTheShape) {
 }
 
 double by(job::Exchange exchange, const Network& network, double bytes, int workers) {
-  return exchange_seconds(with_network(network), bytes, exchange, workers);
+  Setting setting;
+  setting.exchange = exchange;
+  return exchange_seconds(with_network(network), bytes, setting, workers);
 }
 
 TEST(PredictExchange, TreeIsForSmallUpdatesOfManyAndAllreduceForLargeOnes) {
