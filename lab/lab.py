@@ -120,15 +120,16 @@ def scaleup(quick, repeats, note):
 def svm(quick, repeats, note):
     """Tree against allreduce over MPI: a model whose bytes decide, and one whose messages do."""
     workers = [1, 4] if quick else [1, 2, 4, 8, 12, 16]
-    # Rows, columns, nonzeros of a row, rounds. Rows enough that a sixteenth of them touches all columns: updates with many zeros travel
+    # Rows of a file, how often it is read, columns, nonzeros of a row, rounds. Rows enough that a sixteenth of them touches all columns: updates with many zeros travel
     # without them, and nobody plans for that.
-    models = {"large": (1000, 5000, 50, 6)} if quick else {"large": (200000, 5000, 30, 50), "small": (200000, 60, 30, 50)}
+    models = {"large": (1000, 1, 5000, 50, 6)} if quick else {"large": (200000, 4, 20000, 30, 25), "small": (200000, 1, 60, 30, 60)}
     with Cluster(max(workers), **(pace(quick) if quick else {"rate_mbit": 25, "cpu_percent": 8})) as cluster:
         profile = attempt(calibrate, note, cluster, ranks=max(workers))
         found = []
-        for model, (rows, cols, nonzeros, rounds) in models.items():
+        for model, (file_rows, files, cols, nonzeros, rounds) in models.items():
+            rows = file_rows * files
             same = ["--solver", "lbfgs", "--max-iter", rounds]
-            flags = ["svm", labelled(rows, cols, nonzeros), "--n-features", cols, *same, "--tol", 0, "--shards", max(workers)]
+            flags = ["svm", *[labelled(file_rows, cols, nonzeros)] * files, "--n-features", cols, *same, "--tol", 0, "--shards", max(workers)]
             shape = ["svm", "--rows", rows, "--dims", cols, "--nonzeros", rows * nonzeros, *same, "--runtime", "mpi",
                      "--shards", max(workers)]
             for exchange in ("allreduce", "tree"):

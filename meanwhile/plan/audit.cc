@@ -93,9 +93,9 @@ Audit audit(const Expected& expected, const Measured& measured) {
     const double in_memory = machine.memory > 0 && cost.bytes_read > 0
                                  ? cost.flops * machine.memory / cost.bytes_read
                                  : std::numeric_limits<double>::infinity();
-    const double rate =
-        std::min(in_memory, machine.rate(cost.kernel, shape.sparse, cols, cost.outputs));
-    audit.rate = {cost.kernel, shape.sparse, cols, cost.outputs, rate * scale};
+    const double rate = std::min(
+        in_memory, machine.rate(cost.kernel, shape.sparse, cols, cost.outputs, width_of(shape)));
+    audit.rate = {cost.kernel, shape.sparse, cols, cost.outputs, rate * scale, 1, width_of(shape)};
   }
   return audit;
 }

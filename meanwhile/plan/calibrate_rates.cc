@@ -14,7 +14,6 @@ namespace meanwhile::plan {
 
 namespace {
 
-constexpr std::int64_t kSparseCols = 5'000;
 constexpr std::int64_t kMostValues = 16'000'000;  // of made-up data
 constexpr std::int64_t kFirstRows = 512;
 
@@ -22,7 +21,8 @@ constexpr std::int64_t kFirstRows = 512;
 struct Trial {
   std::function<std::unique_ptr<learn::Learner>()> make;
   bool sparse = false;
-  std::int64_t cols = 1;  // sparse: values in a row
+  std::int64_t cols = 1;   // sparse: values in a row
+  std::int64_t width = 1;  // sparse: columns in all
   std::int64_t least_rows = kFirstRows;
 };
 
@@ -40,7 +40,7 @@ data::Dataset made_up(const Trial& trial, std::int64_t rows) {
     base::Buffer<std::int64_t> starts(static_cast<std::size_t>(rows) + 1);
     base::Buffer<std::int32_t> columns(count);
     const base::Random places(2, base::Purpose::kUser, 0, 0);
-    const std::int64_t step = kSparseCols / trial.cols;
+    const std::int64_t step = trial.width / trial.cols;
     for (std::int64_t i = 0; i < rows; ++i) {
       starts[static_cast<std::size_t>(i) + 1] = (i + 1) * trial.cols;
       for (std::int64_t j = 0; j < trial.cols; ++j) {
@@ -52,7 +52,7 @@ data::Dataset made_up(const Trial& trial, std::int64_t rows) {
     const auto s = own(data, std::move(starts));
     const auto c = own(data, std::move(columns));
     data.x = data::Sparse<float>{s.data(), c.data(), own(data, std::move(values)).data(), rows,
-                                 kSparseCols};
+                                 trial.width};
   }
   data.labels = own(data, std::move(labels));
   return data;
@@ -79,23 +79,28 @@ Rate measure(const Trial& trial, double seconds, int threads) {
       rows = std::min(most, static_cast<std::int64_t>(static_cast<double>(rows) * more));
       continue;
     }
-    return {cost.kernel, trial.sparse, static_cast<double>(trial.cols), cost.outputs,
-            cost.flops / round_s};
+    return {cost.kernel,
+            trial.sparse,
+            static_cast<double>(trial.cols),
+            cost.outputs,
+            cost.flops / round_s,
+            1,
+            static_cast<double>(trial.width)};
   }
 }
 
-Trial kmeans_trial(std::int64_t clusters, std::int64_t cols, bool sparse) {
+Trial kmeans_trial(std::int64_t clusters, std::int64_t cols, std::int64_t width) {
   learn::kmeans::Parameters parameters;
   parameters.n_clusters = clusters;
   parameters.max_iter = 8;  // the first is slower than the others
   parameters.tol = 0;
   parameters.init = "random";
-  return {[parameters] { return std::make_unique<learn::kmeans::KMeans>(parameters); }, sparse,
-          cols, std::max(kFirstRows, 4 * clusters)};
+  return {[parameters] { return std::make_unique<learn::kmeans::KMeans>(parameters); }, width > 1,
+          cols, width, std::max(kFirstRows, 4 * clusters)};
 }
 
 Trial linear_trial(learn::linear::Kind kind, const std::string& solver, const std::string& send,
-                   std::int64_t cols, bool sparse) {
+                   std::int64_t cols, std::int64_t width) {
   learn::linear::Parameters parameters;
   parameters.solver = solver;
   parameters.send = send;
@@ -103,7 +108,7 @@ Trial linear_trial(learn::linear::Kind kind, const std::string& solver, const st
   parameters.tol = 0;
   parameters.learning_rate = solver == "sgd" ? 1e-3 : 0;
   return {[kind, parameters] { return std::make_unique<learn::linear::Linear>(kind, parameters); },
-          sparse, cols};
+          width > 1, cols, width};
 }
 
 }  // namespace
@@ -116,20 +121,21 @@ std::vector<Rate> measure_rates(const CalibrateOptions& options) {
   for (const std::int64_t cols : options.quick ? some : std::vector<std::int64_t>{4, 32, 256}) {
     for (const std::int64_t k : options.quick ? std::vector<std::int64_t>{32, 1024}
                                               : std::vector<std::int64_t>{4, 32, 256, 2048}) {
-      kmeans.push_back(kmeans_trial(k, cols, false));
+      kmeans.push_back(kmeans_trial(k, cols, 1));
     }
     if (!options.quick && cols < 200) {
-      for (const std::int64_t k : {8, 128}) kmeans.push_back(kmeans_trial(k, cols, true));
+      for (const std::int64_t k : {8, 128}) kmeans.push_back(kmeans_trial(k, cols, 5'000));
     }
   }
   for (const Kind kind : {Kind::kSvm, Kind::kLogistic, Kind::kLinear}) {
     if (options.quick && kind != Kind::kSvm) continue;
     auto& linear = trials.emplace_back(learn::linear::to_string(kind), std::vector<Trial>()).second;
-    for (const bool sparse : {false, true}) {
+    // Dense; sparse with weights that stay in the nearest cache, and with many more.
+    for (const std::int64_t width : {1, 256, 32'768}) {
       for (const std::int64_t cols : some) {
-        linear.push_back(linear_trial(kind, "lbfgs", "model", cols, sparse));
-        linear.push_back(linear_trial(kind, "sgd", "model", cols, sparse));
-        if (!options.quick) linear.push_back(linear_trial(kind, "sgd", "gradient", cols, sparse));
+        linear.push_back(linear_trial(kind, "lbfgs", "model", cols, width));
+        linear.push_back(linear_trial(kind, "sgd", "model", cols, width));
+        if (!options.quick) linear.push_back(linear_trial(kind, "sgd", "gradient", cols, width));
       }
     }
   }
@@ -143,14 +149,14 @@ std::vector<Rate> measure_rates(const CalibrateOptions& options) {
 
 double measure_together(const CalibrateOptions& options) {
   if (options.threads == 1) return 1;
-  const Trial trial = kmeans_trial(64, 32, false);
+  const Trial trial = kmeans_trial(64, 32, 1);
   const double one = measure(trial, options.seconds, 1).flops;
   const double all = measure(trial, options.seconds, options.threads).flops;
   return std::clamp(all / (one * options.threads), 0.01, 1.0);
 }
 
 double measure_round(const CalibrateOptions& options) {
-  const Trial trial = kmeans_trial(2, 2, false);
+  const Trial trial = kmeans_trial(2, 2, 1);
   const data::Dataset data = made_up(trial, 16);
   learn::kmeans::Parameters parameters;
   parameters.n_clusters = 2;

@@ -41,7 +41,8 @@ Audit audit_of(const Json& json) {
   for (const auto& [name, part] : parts.items()) audit.parts[name] = compared_of(part);
   const Json rate = json.value("rate", Json::object());
   audit.rate = {rate.value("kernel", ""),   rate.value("sparse", false), rate.value("cols", 1.0),
-                rate.value("outputs", 1.0), rate.value("flops", 0.0),    kSeenWeight};
+                rate.value("outputs", 1.0), rate.value("flops", 0.0),    kSeenWeight,
+                rate.value("width", 1.0)};
   return audit;
 }
 
@@ -56,11 +57,9 @@ Json to_json(const Audit& audit) {
   json["requests"] = to_json(audit.requests);
   json["price"] = to_json(audit.price);
   if (audit.rate.flops > 0) {
-    json["rate"] = {{"kernel", audit.rate.kernel},
-                    {"sparse", audit.rate.sparse},
-                    {"cols", audit.rate.cols},
-                    {"outputs", audit.rate.outputs},
-                    {"flops", audit.rate.flops}};
+    json["rate"] = {{"kernel", audit.rate.kernel}, {"sparse", audit.rate.sparse},
+                    {"cols", audit.rate.cols},     {"outputs", audit.rate.outputs},
+                    {"flops", audit.rate.flops},   {"width", audit.rate.width}};
   }
   json["error"] = audit.seconds.error();
   return json;
@@ -122,7 +121,7 @@ void refine(Machine& machine, const History& history) {
     // The latest of a shape stands for it.
     const bool known = std::any_of(seen.begin(), seen.end(), [&](const Rate& other) {
       return other.kernel == rate.kernel && other.sparse == rate.sparse &&
-             other.cols == rate.cols && other.outputs == rate.outputs;
+             other.cols == rate.cols && other.outputs == rate.outputs && other.width == rate.width;
     });
     if (!known) seen.push_back(rate);
   }

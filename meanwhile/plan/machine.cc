@@ -74,6 +74,7 @@ void describe_rate(R& r, Visit&& visit) {
   visit("outputs", r.outputs, Need::kOptional, "");
   visit("flops", r.flops, Need::kRequired, "");
   visit("weight", r.weight, Need::kOptional, "");
+  visit("width", r.width, Need::kOptional, "");
 }
 
 class Reader {
@@ -277,34 +278,37 @@ Machine open_machine(const std::string& name_or_path) {
 // A plane through the logarithms of the rates of the kernel, by least squares, in which a rate
 // right there counts a thousand times one that is a doubling away. So a measured rate is found
 // again, between two it is on the line between them, and beyond them on that line's end.
-double Machine::rate(std::string_view kernel, bool sparse, double cols, double outputs) const {
+double Machine::rate(std::string_view kernel, bool sparse, double cols, double outputs,
+                     double width) const {
   constexpr double kNear = 0.03, kFlat = 0.01, kBeyond = 1;
-  std::array<std::array<double, 4>, 3> m = {};  // normal equations
-  m[1][1] = m[2][2] = kFlat;                    // where nothing says otherwise, the plane is level
+  constexpr std::size_t kUnknowns = 4;
+  std::array<std::array<double, kUnknowns + 1>, kUnknowns> m = {};  // normal equations
+  for (std::size_t k = 1; k < kUnknowns; ++k) m[k][k] = kFlat;  // level where nothing else is said
   double least = 1e300, most = -1e300, last = flops;
   for (const Rate& rate : rates) {
     if (rate.kernel != kernel || rate.sparse != sparse || !(rate.weight > 0)) continue;
     const double x = std::log2(std::max(rate.cols, 1.0) / std::max(cols, 1.0));
     const double y = std::log2(std::max(rate.outputs, 1.0) / std::max(outputs, 1.0));
-    const double distance = x * x + y * y + kNear;
+    const double z = std::log2(std::max(rate.width, 1.0) / std::max(width, 1.0));
+    const double distance = x * x + y * y + z * z + kNear;
     const double weight = rate.weight / (distance * distance);
-    const std::array<double, 4> row = {1, x, y, std::log2(rate.flops)};
-    for (std::size_t a = 0; a < 3; ++a) {
-      for (std::size_t b = 0; b < 4; ++b) m[a][b] += weight * row[a] * row[b];
+    const std::array<double, kUnknowns + 1> row = {1, x, y, z, std::log2(rate.flops)};
+    for (std::size_t a = 0; a < kUnknowns; ++a) {
+      for (std::size_t b = 0; b <= kUnknowns; ++b) m[a][b] += weight * row[a] * row[b];
     }
-    least = std::min(least, row[3]);
-    most = std::max(most, row[3]);
+    least = std::min(least, row[kUnknowns]);
+    most = std::max(most, row[kUnknowns]);
     last = rate.flops;
   }
   if (most <= least) return last;  // there is none, or one: to the last bit
   // Elimination from below: the plane at the shape asked for is the first unknown.
-  for (std::size_t k = 2; k > 0; --k) {
+  for (std::size_t k = kUnknowns - 1; k > 0; --k) {
     for (std::size_t a = 0; a < k; ++a) {
       const double factor = m[a][k] / m[k][k];
-      for (std::size_t b = 0; b < 4; ++b) m[a][b] -= factor * m[k][b];
+      for (std::size_t b = 0; b <= kUnknowns; ++b) m[a][b] -= factor * m[k][b];
     }
   }
-  return std::exp2(std::clamp(m[0][3] / m[0][0], least - kBeyond, most + kBeyond));
+  return std::exp2(std::clamp(m[0][kUnknowns] / m[0][0], least - kBeyond, most + kBeyond));
 }
 
 }  // namespace meanwhile::plan

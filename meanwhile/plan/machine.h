@@ -24,6 +24,7 @@ struct Rate {
   double outputs = 1;  // clusters, classes
   double flops = 0;
   double weight = 1;  // against other rates near it
+  double width = 1;   // columns in all, where rows are sparse: whether a model stays in a cache
 };
 
 struct Network {
@@ -70,7 +71,8 @@ struct Machine {
   double error = 0;  // of its predictions, as a fraction; 0: not known
 
   // Operations a second of a worker: from the rates measured near the shape asked for, or `flops`.
-  double rate(std::string_view kernel, bool sparse, double cols, double outputs) const;
+  double rate(std::string_view kernel, bool sparse, double cols, double outputs,
+              double width = 1) const;
 };
 
 // THROWS Error(kInput) that names file, line and field: what is missing, negative, of the wrong

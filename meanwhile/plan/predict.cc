@@ -102,7 +102,7 @@ double work_seconds(const Machine& machine, const learn::Cost& cost, const learn
   const double cols = shape.sparse ? static_cast<double>(shape.stored) /
                                          static_cast<double>(std::max<std::int64_t>(1, shape.rows))
                                    : static_cast<double>(shape.cols);
-  const double rate = machine.rate(cost.kernel, shape.sparse, cols, cost.outputs);
+  const double rate = machine.rate(cost.kernel, shape.sparse, cols, cost.outputs, width_of(shape));
   const double reading = machine.memory > 0 ? cost.bytes_read / machine.memory : 0;
   return share * std::max(cost.flops / rate, reading) / speed(machine, setting, workers);
 }

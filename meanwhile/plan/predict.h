@@ -62,6 +62,11 @@ struct Point {
   job::Exchange by = job::Exchange::kAllreduce;         // of several ranks
 };
 
+// As Rate has it.
+inline double width_of(const learn::Shape& shape) {
+  return shape.sparse ? static_cast<double>(shape.cols) : 1;
+}
+
 // The pieces, for who simulates. All in seconds.
 // Of a worker on `share` of a round's work, when so many workers are at it.
 double work_seconds(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
