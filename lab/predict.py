@@ -10,24 +10,25 @@ from runs import FOLDER, PROGRAM, Failed, run, simd_flags
 profiles = {}  # of hosts that are alike: made once
 
 
-def calibrate(cluster, simd=None, store=False, ranks=0):
+def calibrate(cluster, learner, simd=None, store=False, ranks=0):
     """The profile of a worker on a host of the cluster, as text: with storage, or with the network between ranks."""
-    key = (tuple(value for name, value in cluster.settings.items() if name != "hosts"), simd, store, ranks)
+    key = (tuple(value for name, value in cluster.settings.items() if name != "hosts"), learner, simd, store, ranks)
     if key not in profiles:
-        profiles[key] = measure_host(cluster, simd, store, ranks)
+        profiles[key] = measure_host(cluster, learner, simd, store, ranks)
     return profiles[key]
 
 
-def measure_host(cluster, simd, store, ranks):
+def measure_host(cluster, learner, simd, store, ranks):
     path = FOLDER / "machine.toml"
     path.unlink(missing_ok=True)
-    flags = ["calibrate", "--quick", "--workers", 1, *simd_flags(simd), "--out", path]
+    # Rounds that are long against the bursts in which a host with a share of a core works.
+    flags = ["calibrate", "--quick", "--learner", learner, "--seconds", 0.3, "--workers", 1, *simd_flags(simd), "--out", path]
     if store:
         flags += ["--store", cluster.store()]
     if ranks:
-        cluster.mpi(ranks, PROGRAM, *flags, limit_s=180)
+        cluster.mpi(ranks, PROGRAM, *flags, limit_s=300)
     else:
-        cluster.on(1, PROGRAM, *flags, limit_s=180)
+        cluster.on(1, PROGRAM, *flags, limit_s=300)
     return path.read_text()
 
 

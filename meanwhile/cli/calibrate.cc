@@ -16,6 +16,7 @@
 #include "meanwhile/cli/cluster.h"
 #include "meanwhile/cli/commands.h"
 #include "meanwhile/cli/flags.h"
+#include "meanwhile/cli/learners.h"
 #include "meanwhile/cli/machine.h"
 #include "meanwhile/cli/plan_flags.h"
 #include "meanwhile/cli/progress.h"
@@ -38,6 +39,12 @@ class Calibrate {
         ->type_name("FILE");
     add_whole(app, "--workers", workers_, "threads; 0: all the machine offers", 0);
     app.add_flag("--quick", quick_, "a few shapes of k-means and svm: seconds, not a minute");
+    std::vector<std::string> names;
+    for (const LearnerEntry& entry : learners()) names.push_back(entry.name);
+    add_choice(app, "--learner", learner_, names, "only what this one does; default: all");
+    add_real(app, "--seconds", seconds_,
+             "of a round that is measured; more where a machine is shared or works in bursts",
+             1e-4);
     add_choice(app, "--simd", simd_, base::simd_targets(),
                "no better instruction set than this, as train has it");
     add_real(app, "--timeout", timeout_, "seconds to wait for a rank that gives no sign", 0.1);
@@ -61,7 +68,8 @@ class Calibrate {
   std::string out_;
   int workers_ = 0;
   bool quick_ = false;
-  std::string simd_;
+  std::string simd_, learner_;
+  double seconds_ = plan::CalibrateOptions{}.seconds;
   double timeout_ = transport::kDeadlineSeconds;
   StoreFlags store_;
 };
@@ -106,6 +114,8 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
   const double begin_s = base::now_s();
   plan::CalibrateOptions options;
   options.quick = quick_;
+  options.learner = learner_;
+  options.seconds = seconds_;
   options.threads = workers_;
   options.folder = fs::absolute(out_).parent_path();
   options.transport = transport;

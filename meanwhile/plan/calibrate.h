@@ -16,6 +16,7 @@ namespace meanwhile::plan {
 
 struct CalibrateOptions {
   bool quick = false;            // a few shapes of the commonest learners
+  std::string learner;           // of this one only; empty: of all
   double seconds = 0.05;         // of a round that is measured
   int threads = 1;               // of this computer, to see what they do together
   std::filesystem::path folder;  // to try the disk in; empty: it is not

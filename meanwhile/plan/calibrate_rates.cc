@@ -128,7 +128,7 @@ std::vector<Rate> measure_rates(const CalibrateOptions& options) {
     }
   }
   for (const Kind kind : {Kind::kSvm, Kind::kLogistic, Kind::kLinear}) {
-    if (options.quick && kind != Kind::kSvm) continue;
+    if (options.quick && options.learner.empty() && kind != Kind::kSvm) continue;
     auto& linear = trials.emplace_back(learn::linear::to_string(kind), std::vector<Trial>()).second;
     // Dense; sparse with weights that stay in the nearest cache, and with many more.
     for (const std::int64_t width : {1, 256, 32'768}) {
@@ -141,6 +141,7 @@ std::vector<Rate> measure_rates(const CalibrateOptions& options) {
   }
   std::vector<Rate> rates;
   for (const auto& [name, of_learner] : trials) {
+    if (!options.learner.empty() && options.learner != name) continue;
     if (options.say) options.say(name);
     for (const Trial& trial : of_learner) rates.push_back(measure(trial, options.seconds, 1));
   }
