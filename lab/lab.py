@@ -97,12 +97,9 @@ def storage(quick, repeats, note):
 def scaleup(quick, repeats, note):
     """The best number of workers for more and more rows. The law of k-means on storage: T ~ N^(1/3), P ~ N^(2/3)."""
     rounds, clusters = (3, FEW_CLUSTERS) if quick else (6, CLUSTERS)
-    # Of so many workers that updates are added in two steps, of about the square root of them each: what the law is about. To 8 shards
-    # one step is faster, and the program takes one.
     sizes = {1200: [1, 3], 2400: [1, 3]} if quick else {
-        30000: [9, 12, 16, 20], 60000: [9, 12, 16, 24], 120000: [12, 16, 24, 32], 240000: [20, 28, 36, 48]}
-    hosts = pace(quick) if quick else {"rate_mbit": 12, "cpu_percent": 3, "period_ms": 40}
-    with Cluster(max(map(max, sizes.values())), **hosts) as cluster:
+        10000: [2, 3, 4, 6], 20000: [3, 4, 6, 8], 40000: [4, 6, 8, 12], 80000: [6, 8, 12, 16]}
+    with Cluster(max(map(max, sizes.values())), **pace(quick)) as cluster:
         profile = attempt(calibrate, note, cluster, "kmeans", simd=SIMD, store=True)
         found = []
         for rows, workers in sizes.items():
