@@ -107,8 +107,8 @@ void expect_usable(const Machine& machine) {
     EXPECT_PRED1(sound, rate.flops);
     EXPECT_PRED1(sound, rate.cols);
     EXPECT_PRED1(sound, rate.outputs);
-    EXPECT_NEAR(machine.rate(rate.kernel, rate.sparse, rate.cols, rate.outputs), rate.flops,
-                0.2 * rate.flops);
+    EXPECT_NEAR(machine.rate(rate.kernel, rate.sparse, rate.cols, rate.outputs, rate.width),
+                rate.flops, 0.2 * rate.flops);
   }
   // It can be read again.
   const Machine again = parse_machine(to_toml(machine), "again.toml");
