@@ -98,7 +98,7 @@ def scaleup(quick, repeats, note):
     """The best number of workers for more and more rows. The law of k-means on storage: T ~ N^(1/3), P ~ N^(2/3)."""
     rounds, clusters = (3, FEW_CLUSTERS) if quick else (6, CLUSTERS)
     sizes = {1200: [1, 3], 2400: [1, 3]} if quick else {
-        10000: [2, 3, 4, 6], 20000: [3, 4, 6, 8], 40000: [4, 6, 8, 12], 80000: [6, 8, 12, 16]}
+        10000: [2, 3, 4, 6], 20000: [3, 4, 6], 40000: [4, 6, 8], 80000: [6, 8, 12, 16]}
     with Cluster(max(map(max, sizes.values())), **pace(quick)) as cluster:
         profile = attempt(calibrate, note, cluster, "kmeans", simd=SIMD, store=True)
         found = []

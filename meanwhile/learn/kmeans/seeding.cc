@@ -37,7 +37,7 @@ std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape,
   const std::string method = method_of(init, shape.rows, K);
   // `candidates` are compared with all rows in each of the rounds; `values` travel. Where there are
   // none, rows are drawn: about so many operations each.
-  constexpr double kDraw = 100;
+  constexpr double kDraw = 35;
   const auto rounds = [&](double number, double candidates, double values) {
     Cost cost;
     cost.flops = candidates > 0 ? 2 * stored * candidates : kDraw * static_cast<double>(shape.rows);
