@@ -231,7 +231,7 @@ std::string Picture::mark_line() const {
   const int wide = columns(curve_.mark->label);
   if (wide <= right || column - 1 < right) {
     return std::string(static_cast<std::size_t>(column), ' ') + letters_.mark +
-           (right > 0 ? " " + fitted(curve_.mark->label, right) : "");
+           (right > 0 ? fmt::format(" {}", fitted(curve_.mark->label, right)) : "");
   }
   const std::string label = fitted(curve_.mark->label, column - 1);
   return std::string(static_cast<std::size_t>(column - 1 - columns(label)), ' ') + label + " " +

@@ -57,7 +57,7 @@ std::vector<double> parse_class_weights(const std::string& text, const std::vect
       throw Error(
           ErrorKind::kUsage,
           "class_weight: found '{}', expected balanced or LABEL:WEIGHT,...; labels are {}{}", item,
-          label(0), classes.size() > 1 ? " to " + label(classes.size() - 1) : "");
+          label(0), classes.size() > 1 ? fmt::format(" to {}", label(classes.size() - 1)) : "");
     }
     weights[k] = weight;
     at = end + 1;
