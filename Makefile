@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 TARGET ?= all
 SECONDS ?= 60
 
-.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-exchange bench-links bench-storage bench-parse lab format clean
+.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -15,6 +15,7 @@ help:
 	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
 	@echo 'make bench-kmeans                k-means against its peers'
 	@echo 'make bench-linear                linear models against their peers, and their steps'
+	@echo 'make bench-lda                   topic models against their peers, models against gradients'
 	@echo 'make bench-exchange              sums between MPI ranks against MPI_Allreduce'
 	@echo 'make bench-links                 allreduce against tree over shaped links (root)'
 	@echo 'make bench-storage               jobs on storage: transfers, overhead, requests, barriers'
@@ -51,6 +52,9 @@ bench-kmeans: build
 bench-linear: build
 	@scripts/build.sh release generate_sparse reference_optimum
 	@bench/linear.sh
+
+bench-lda: build
+	@bench/lda/lda.sh
 
 bench-exchange: setup
 	@scripts/build.sh release exchange_bench
