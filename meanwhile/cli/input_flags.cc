@@ -18,8 +18,9 @@ namespace {
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
-  for (const Format format : {Format::kAuto, Format::kCsv, Format::kNpy, Format::kLibsvm,
-                              Format::kIdx, Format::kDocword, Format::kSafetensors}) {
+  for (const Format format :
+       {Format::kAuto, Format::kCsv, Format::kNpy, Format::kLibsvm, Format::kIdx, Format::kDocword,
+        Format::kText, Format::kLdac, Format::kSafetensors}) {
     names.push_back(data::to_string(format));
   }
   return names;
@@ -40,8 +41,8 @@ char parse_delimiter(const std::string& text) {
 
 void InputFlags::add_to(CLI::App& app) {
   app.add_option("FILES", files_,
-                 "data: CSV, NPY, libsvm, IDX, docword or safetensors, also .gz and .zst; several "
-                 "files, a directory, or - for standard input")
+                 "data: CSV, NPY, libsvm, IDX, docword, text, LDA-C or safetensors, also .gz and "
+                 ".zst; several files, a directory, or - for standard input")
       ->type_name("");
   const auto add = [&](CLI::Option* option) {
     option->group("Reading");
@@ -65,7 +66,20 @@ void InputFlags::add_to(CLI::App& app) {
       ->type_name("COLUMN")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-  add(add_whole(app, "--n-features", n_features_, "libsvm, docword: columns at least", 0));
+  add(add_whole(app, "--n-features", n_features_, "libsvm, docword, ldac: columns at least", 0));
+  add(app.add_option("--vocabulary", vocabulary_,
+                     "a word a line: text: the words to count; others: names of the columns"))
+      ->type_name("FILE");
+  add(add_real(app, "--min-df", words_.min_df,
+               "text: words in fewer documents are left out; below 1: of their fraction", 0));
+  add(add_real(app, "--max-df", words_.max_df,
+               "text: words in more documents are left out; up to 1: of their fraction", 0));
+  add(add_whole(app, "--max-words", words_.max_words,
+                "text: at most so many words, those in most documents", 1));
+  add(app.add_option("--stop-words", words_.stop_words,
+                     "text: words left out: english, none, or a file of them"))
+      ->type_name("LIST")
+      ->default_str(words_.stop_words);
 }
 
 std::string InputFlags::take_last() {
@@ -99,14 +113,18 @@ data::ReadOptions InputFlags::options(int threads) const {
   options.weight_column = weight_column_;
   options.ignore_columns = ignore_columns_;
   options.n_features = n_features_;
+  options.words = words_;
+  if (!vocabulary_.empty()) {
+    options.vocabulary =
+        std::make_shared<const data::Vocabulary>(data::read_vocabulary(vocabulary_));
+    options.column_names = options.vocabulary;
+  }
   options.threads = threads;
   return options;
 }
 
-data::Dataset InputFlags::read(int threads, std::int64_t cols) const {
-  data::ReadOptions asked = options(threads);
-  asked.n_features = std::max(asked.n_features, cols);
-  return data::read({files_.begin(), files_.end()}, asked);
+data::Dataset InputFlags::read(int threads) const {
+  return data::read({files_.begin(), files_.end()}, options(threads));
 }
 
 std::string InputFlags::as_typed() const {

@@ -23,10 +23,9 @@ class InputFlags {
   // THROWS Error(kUsage) when no file is named, Error(kInput) when one is missing.
   void check() const;
   const std::vector<std::string>& files() const { return files_; }
+  // THROWS Error(kInput) when a vocabulary cannot be read.
   data::ReadOptions options(int threads) const;
-  // Reads them. `cols` > 0: a format that does not say how many columns there are has at least
-  // these.
-  data::Dataset read(int threads, std::int64_t cols = 0) const;
+  data::Dataset read(int threads) const;
 
   // The files and the flags given, as words of a command line that reads the same again.
   std::string as_typed() const;
@@ -38,6 +37,8 @@ class InputFlags {
   std::string delimiter_, label_column_, weight_column_;
   std::vector<std::string> ignore_columns_;
   std::int64_t n_features_ = 0;
+  std::string vocabulary_;
+  data::VocabularyOptions words_;
   std::vector<const CLI::Option*> options_;  // all of the above but the files
   const CLI::Option* header_option_ = nullptr;
 };

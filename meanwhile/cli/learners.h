@@ -11,6 +11,7 @@
 
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/data/vocabulary.h"
 #include "meanwhile/learn/learner.h"
 
 namespace CLI {
@@ -54,6 +55,8 @@ class TrainedModel {
   virtual std::int64_t cols() const = 0;
   // Whether sparse data may have more columns than the model: they count nothing.
   virtual bool knows_nothing_of_more_columns() const { return false; }
+  // The words its columns stand for; null when it has none, or knows none.
+  virtual std::shared_ptr<const data::Vocabulary> vocabulary() const { return nullptr; }
   virtual Predictions predict(const data::Dataset& data, int threads) const = 0;
   // Labels of the classes, in order; empty when it has none.
   virtual std::vector<std::string> classes() const { return {}; }

@@ -1,14 +1,18 @@
 #include "meanwhile/cli/model_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <type_traits>
+#include <variant>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/cli/flags.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/data/match.h"
 
 namespace meanwhile::cli {
 
@@ -36,9 +40,48 @@ LoadedModel ModelFlags::load() {
   return load_model(model_);
 }
 
+// For a model that knows columns by number only.
+data::Dataset ModelFlags::read_columns(std::int64_t cols) const {
+  data::ReadOptions options = input_.options(workers_);
+  options.n_features = std::max(options.n_features, cols);
+  options.may_choose_words = false;
+  return data::read({input_.files().begin(), input_.files().end()}, options);
+}
+
+// For a model that knows words: text is counted with its words, and columns that have names go by
+// them.
+data::Dataset ModelFlags::read_words(Console& console, const TrainedModel& model) const {
+  const auto vocabulary = model.vocabulary();
+  data::ReadOptions options = input_.options(workers_);
+  options.fallback = data::Format::kText;
+  if (!options.vocabulary) options.vocabulary = vocabulary;
+  data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);
+  if (!data.feature_names.empty() && data.feature_names != vocabulary->words()) {
+    try {
+      data = data::match_columns(data, *vocabulary);
+    } catch (Error& error) {
+      throw error.in(input_.files().front());
+    }
+  }
+  if (data.unknown.tokens > 0) {
+    console.say(fmt::format("note: {} of {} words are not in the model's vocabulary\n",
+                            data.unknown.tokens, data.unknown.of_tokens));
+  }
+  // Columns without names go by number, and a format may not say how many there are.
+  std::visit(
+      [&](auto& m) {
+        if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
+          m.cols = std::max(m.cols, model.cols());
+        }
+      },
+      data.x);
+  return data;
+}
+
 data::Dataset ModelFlags::read(Console& console, const LoadedModel& loaded) const {
   const std::int64_t cols = loaded.model->cols();
-  data::Dataset data = input_.read(workers_, cols);
+  const auto vocabulary = loaded.model->vocabulary();
+  data::Dataset data = vocabulary ? read_words(console, *loaded.model) : read_columns(cols);
   const bool more = data::is_sparse(data) && data::cols(data.x) > cols;
   if (more && loaded.model->knows_nothing_of_more_columns()) {
     console.say(fmt::format(

@@ -24,6 +24,9 @@ class ModelFlags {
   int threads() const { return workers_; }
 
  private:
+  data::Dataset read_columns(std::int64_t cols) const;
+  data::Dataset read_words(Console& console, const TrainedModel& model) const;
+
   std::string model_, simd_;
   InputFlags input_;
   int workers_ = 0;

@@ -115,6 +115,7 @@ void Appender::append(const Dataset& data, const std::string& name, RowSink<T>& 
     while (row < m.rows) {
       const std::int64_t end = piece_end(m, row);
       copy_rows(m, row, end, data.mapped, chunk);
+      if (row == 0) chunk.unknown = data.unknown;
       const auto begin = static_cast<std::size_t>(row);
       chunk.labelled = !data.labels.empty();
       if (chunk.labelled) {

@@ -111,6 +111,23 @@ class RangeStream : public ByteStream {
   const std::int64_t end_;
 };
 
+class MemoryStream : public ByteStream {
+ public:
+  explicit MemoryStream(std::shared_ptr<const base::Buffer<std::byte>> bytes)
+      : bytes_(std::move(bytes)), left_(bytes_->span()) {}
+
+  std::size_t read(std::span<char> out) override {
+    const std::size_t size = std::min(out.size(), left_.size());
+    if (size > 0) std::memcpy(out.data(), left_.data(), size);
+    left_ = left_.subspan(size);
+    return size;
+  }
+
+ private:
+  const std::shared_ptr<const base::Buffer<std::byte>> bytes_;
+  std::span<const std::byte> left_;
+};
+
 // What both decompressors need: compressed bytes, and where in the file they are.
 class Compressed {
  public:
@@ -269,6 +286,10 @@ std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path) {
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path, std::int64_t begin,
                                        std::int64_t end) {
   return std::make_unique<RangeStream>(path, begin, end);
+}
+
+std::unique_ptr<ByteStream> open_bytes(std::shared_ptr<const base::Buffer<std::byte>> bytes) {
+  return std::make_unique<MemoryStream>(std::move(bytes));
 }
 
 }  // namespace meanwhile::data

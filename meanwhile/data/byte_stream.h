@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "meanwhile/base/buffer.h"
+
 namespace meanwhile::data {
 
 class ByteStream {
@@ -28,6 +30,9 @@ std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path);
 // Bytes [begin, end) of a plain file. THROWS as above, and Error(kInput) when the file ends before.
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path, std::int64_t begin,
                                        std::int64_t end);
+
+// Bytes in memory.
+std::unique_ptr<ByteStream> open_bytes(std::shared_ptr<const base::Buffer<std::byte>> bytes);
 
 // What messages call the file.
 std::string display_name(const std::filesystem::path& path);

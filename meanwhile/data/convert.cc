@@ -14,9 +14,10 @@ namespace meanwhile::data {
 namespace {
 
 template <class T>
-ConvertResult finish(FileSink<T>& sink, const RowsDescription& description,
-                     const std::vector<InputFile>& files) {
-  check_columns(sink.cols(description), files);
+ConvertResult finish(FileSink<T>& sink, RowsDescription description, bool sparse,
+                     const std::vector<InputFile>& files, const ReadOptions& options) {
+  description.cols = sink.cols(description);
+  settle_columns(description.cols, description.feature_names, sparse, options, files);
   return sink.finish(description);
 }
 
@@ -26,7 +27,7 @@ ConvertResult convert_text(const std::vector<InputFile>& files, const std::files
   const auto format = text_format<T>(files.front(), options);
   FileSink<T> sink(out, format->sparse());
   parse_text(text_inputs(files), *format, sink, options.threads);
-  return finish(sink, format->description(), files);
+  return finish(sink, format->description(), format->sparse(), files, options);
 }
 
 // File after file, each of them mapped or, where that cannot be, in memory.
@@ -42,16 +43,15 @@ ConvertResult convert_files(const std::vector<InputFile>& files, const std::file
     }
     appender.append(data, display_name(file.path), sink);
   }
-  RowsDescription description = appender.description();
-  if (kIsSparse<M>) description.cols = std::max(description.cols, options.n_features);
-  return finish(sink, description, files);
+  return finish(sink, appender.description(), kIsSparse<M>, files, options);
 }
 
 }  // namespace
 
 ConvertResult convert(const std::vector<std::filesystem::path>& paths,
-                      const std::filesystem::path& out, const ReadOptions& options) {
-  const std::vector<InputFile> files = find_checked_inputs(paths, options);
+                      const std::filesystem::path& out, const ReadOptions& asked) {
+  std::vector<InputFile> files = find_checked_inputs(paths, asked);
+  const ReadOptions options = with_vocabulary(files, asked);
   if (is_one_text(files)) {
     return options.dtype == DType::kFloat32 ? convert_text<float>(files, out, options)
                                             : convert_text<double>(files, out, options);

@@ -12,6 +12,7 @@ namespace meanwhile::data {
 struct ConvertResult {
   std::int64_t rows = 0, cols = 0, stored = 0;
   std::int64_t bytes = 0;  // of the file written
+  Unknown unknown;
 };
 
 // Streams `paths` to the file `out`. Text goes through buffers of a few MiB a thread, whatever the

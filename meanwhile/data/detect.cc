@@ -10,23 +10,26 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/data/list_text.h"
+#include "meanwhile/data/number.h"
 #include "meanwhile/data/token.h"
 
 namespace meanwhile::data {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Format>, 7> kNames = {
+constexpr std::array<std::pair<std::string_view, Format>, 9> kNames = {
     {{"auto", Format::kAuto},
      {"csv", Format::kCsv},
      {"npy", Format::kNpy},
      {"libsvm", Format::kLibsvm},
      {"idx", Format::kIdx},
      {"docword", Format::kDocword},
+     {"text", Format::kText},
+     {"ldac", Format::kLdac},
      {"safetensors", Format::kSafetensors}}};
 
 // .txt and .data may be anything, so the content decides.
-constexpr std::array<std::pair<std::string_view, Format>, 9> kEndings = {
+constexpr std::array<std::pair<std::string_view, Format>, 11> kEndings = {
     {{".csv", Format::kCsv},
      {".tsv", Format::kCsv},
      {".npy", Format::kNpy},
@@ -35,6 +38,8 @@ constexpr std::array<std::pair<std::string_view, Format>, 9> kEndings = {
      {".svmlight", Format::kLibsvm},
      {".t", Format::kLibsvm},
      {".idx", Format::kIdx},
+     {".ldac", Format::kLdac},
+     {".lda-c", Format::kLdac},
      {".safetensors", Format::kSafetensors}}};
 
 using Line = std::vector<std::string>;  // tokens
@@ -77,6 +82,44 @@ bool looks_like_docword(const std::vector<Line>& lines) {
   return lines[3].size() == 3 && std::all_of(lines[3].begin(), lines[3].end(), is_digits);
 }
 
+bool is_number(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  return !text.empty() && detail::from_chars(text.data(), end, value) == end;
+}
+
+// "1", "1,2", "1;2".
+bool is_numbers(std::string_view token) {
+  for (;;) {
+    const std::size_t end = token.find_first_of(",;");
+    const std::string_view field = token.substr(0, end);
+    if (!field.empty() && !is_number(field)) return false;
+    if (end == token.npos) return true;
+    token.remove_prefix(end + 1);
+  }
+}
+
+// Whether there are only numbers below the first line, which may be names; or there is only one
+// line, of numbers.
+bool looks_like_numbers(const std::vector<Line>& lines) {
+  const auto numbers = [](const Line& line) {
+    return std::all_of(line.begin(), line.end(), is_numbers);
+  };
+  return !lines.empty() && std::all_of(lines.begin() + (lines.size() > 1), lines.end(), numbers);
+}
+
+// Text may well say 12:30 somewhere.
+bool looks_like_pairs(const std::vector<Line>& lines) {
+  const auto pairs = [](const Line& line) {
+    const auto end = std::find_if(line.begin(), line.end(),
+                                  [](const std::string& token) { return token[0] == '#'; });
+    return is_number(line[0]) && std::all_of(line.begin() + 1, end, [](const std::string& token) {
+             return is_pair(token) || token.starts_with("qid:");
+           });
+  };
+  return std::all_of(lines.begin(), lines.end(), pairs);
+}
+
 }  // namespace
 
 Format format_of_name(const std::filesystem::path& path) {
@@ -91,7 +134,7 @@ Format format_of_name(const std::filesystem::path& path) {
   return Format::kAuto;
 }
 
-Format format_of_content(std::string_view start) {
+Format format_of_content(std::string_view start, Format fallback) {
   if (start.starts_with("\x93NUMPY")) return Format::kNpy;
   if (start.size() >= 4 && start[0] == 0 && start[1] == 0 && start[2] >= 8 && start[2] <= 14 &&
       start[3] >= 1 && start[3] <= 8) {
@@ -104,11 +147,13 @@ Format format_of_content(std::string_view start) {
   }
   const std::vector<Line> lines = first_lines(start, 8);
   for (const Line& line : lines) {
-    if (line.size() > 1 && (is_pair(line[1]) || line[1].starts_with("qid:"))) {
+    if (line.size() > 1 && (is_pair(line[1]) || line[1].starts_with("qid:")) &&
+        (fallback != Format::kText || looks_like_pairs(lines))) {
       return Format::kLibsvm;
     }
   }
-  return looks_like_docword(lines) ? Format::kDocword : Format::kCsv;
+  if (looks_like_docword(lines)) return Format::kDocword;
+  return looks_like_numbers(lines) ? Format::kCsv : fallback;
 }
 
 std::string to_string(Format format) {

@@ -112,7 +112,8 @@ ConvertResult FileSink<T>::finish(const RowsDescription& description) {
   file_.write_at(0, std::as_bytes(std::span(header.text)));
   file_.commit();
   return {static_cast<std::int64_t>(totals_.rows), columns,
-          static_cast<std::int64_t>(totals_.stored), static_cast<std::int64_t>(header.file_bytes)};
+          static_cast<std::int64_t>(totals_.stored), static_cast<std::int64_t>(header.file_bytes),
+          totals_.unknown};
 }
 
 // Moves everything behind the header back when there are more names than fit in it: rare, so one

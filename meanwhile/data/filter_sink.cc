@@ -62,6 +62,7 @@ SomeRows FilterSink<T>::finish(RowsDescription description) {
   SomeRows some;
   some.data = sink_.finish(std::move(description));
   some.data.class_names = totals_.words.words();
+  some.data.unknown = totals_.unknown;
   some.rows = std::move(kept_);
   some.whole = {static_cast<std::int64_t>(totals_.rows), static_cast<std::int64_t>(totals_.stored),
                 totals_.labelled, totals_.weighted};

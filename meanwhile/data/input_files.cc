@@ -32,7 +32,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-InputFile find_format(const fs::path& path, Format format) {
+InputFile find_format(const fs::path& path, Format format, Format fallback) {
   InputFile file;
   file.path = path;
   std::error_code failure;
@@ -42,7 +42,9 @@ InputFile find_format(const fs::path& path, Format format) {
   if (!regular || file.format == Format::kAuto) {
     auto source = std::make_shared<TextSource>(path);
     constexpr std::size_t kEnough = 64 << 10;
-    if (file.format == Format::kAuto) file.format = format_of_content(source->head(kEnough));
+    if (file.format == Format::kAuto) {
+      file.format = format_of_content(source->head(kEnough), fallback);
+    }
     if (!regular) file.opened = std::move(source);
   }
   return file;
@@ -50,7 +52,8 @@ InputFile find_format(const fs::path& path, Format format) {
 
 }  // namespace
 
-std::vector<InputFile> find_inputs(const std::vector<fs::path>& paths, Format format) {
+std::vector<InputFile> find_inputs(const std::vector<fs::path>& paths, Format format,
+                                   Format fallback) {
   if (paths.empty()) throw Error(ErrorKind::kUsage, "no file to read");
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
     throw Error(ErrorKind::kUsage, "-: standard input can be read once only");
@@ -63,9 +66,10 @@ std::vector<InputFile> find_inputs(const std::vector<fs::path>& paths, Format fo
                   failure ? failure.message() : "No such file or directory");
     }
     if (path != "-" && fs::is_directory(path, failure)) {
-      for (const fs::path& file : files_in(path)) files.push_back(find_format(file, format));
+      for (const fs::path& file : files_in(path))
+        files.push_back(find_format(file, format, fallback));
     } else {
-      files.push_back(find_format(path, format));
+      files.push_back(find_format(path, format, fallback));
     }
   }
   return files;

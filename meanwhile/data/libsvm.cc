@@ -115,7 +115,10 @@ class Parser : public TextParser<T> {
       const char* const negative = *p == '-' ? "; indices start at 1 and are not negative" : "";
       fail(text, p, "found {}, expected index:value{}", in_quotes(token), negative);
     }
-    if (index == 0) fail(text, p, "found index 0, expected 1 or more: indices start at 1");
+    if (index == 0)
+      fail(text, p,
+           "found index 0, expected 1 or more: indices start at 1; if this is LDA-C, "
+           "use --format ldac");
     if (index == previous) {
       fail(text, p, "found index {} twice, expected indices that increase strictly", index);
     }

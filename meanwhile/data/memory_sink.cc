@@ -60,6 +60,7 @@ Dataset MemorySink<T>::finish(RowsDescription description) {
   if (totals_.weighted) data.weights = keep(weights_, totals_.rows);
   data.class_names = totals_.words.words();
   data.feature_names = std::move(description.feature_names);
+  data.unknown = totals_.unknown;
   return data;
 }
 

@@ -9,6 +9,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/data/append.h"
+#include "meanwhile/data/count_words.h"
 #include "meanwhile/data/detect.h"
 #include "meanwhile/data/idx.h"
 #include "meanwhile/data/input_files.h"
@@ -89,7 +90,7 @@ std::vector<InputFile> find_checked_inputs(const std::vector<std::filesystem::pa
   if (options.threads < 1) {
     throw Error(ErrorKind::kUsage, "threads: found {}, expected 1 or more", options.threads);
   }
-  auto files = find_inputs(paths, options.format);
+  auto files = find_inputs(paths, options.format, options.fallback);
   const bool any_column = !options.label_column.empty() || !options.weight_column.empty() ||
                           !options.ignore_columns.empty();
   for (const InputFile& file : files) {
@@ -109,19 +110,64 @@ void check_columns(std::int64_t cols, const std::vector<InputFile>& files) {
               display_name(files.front().path));
 }
 
-void widen(Matrix& x, const ReadOptions& options, const std::vector<InputFile>& files) {
-  std::visit(
-      [&](auto& m) {
-        if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
-          m.cols = std::max(m.cols, options.n_features);
-        }
-        check_columns(m.cols, files);
-      },
-      x);
+ReadOptions with_vocabulary(std::vector<InputFile>& files, ReadOptions options) {
+  std::vector<InputFile> texts;
+  for (InputFile& file : files) {
+    if (file.format != Format::kText || options.vocabulary) continue;
+    if (!options.may_choose_words) {
+      throw Error(ErrorKind::kUsage,
+                  "{}: is text, and the model does not say which words to count; give --vocabulary",
+                  display_name(file.path));
+    }
+    if (file.opened) {
+      file.held = std::make_shared<const base::Buffer<std::byte>>(file.opened->rest());
+      file.opened = nullptr;
+    }
+    texts.push_back(file);
+  }
+  if (!texts.empty()) {
+    options.vocabulary = std::make_shared<const Vocabulary>(
+        count_words(text_inputs(texts), options.words, options.threads));
+  }
+  return options;
 }
 
-Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions& options) {
-  const std::vector<InputFile> files = find_checked_inputs(paths, options);
+void settle_columns(std::int64_t& cols, std::vector<std::string>& names, bool sparse,
+                    const ReadOptions& options, const std::vector<InputFile>& files) {
+  const std::string name = display_name(files.front().path);
+  if (sparse) cols = std::max(cols, options.n_features);
+  const bool text = std::any_of(files.begin(), files.end(),
+                                [](const InputFile& file) { return file.format == Format::kText; });
+  const Vocabulary* const words = text ? options.vocabulary.get() : options.column_names.get();
+  if (words != nullptr) {
+    if (!names.empty() && names != words->words()) {
+      throw Error(ErrorKind::kInput,
+                  "{}: its columns have names, and they are not those of the vocabulary", name);
+    }
+    if (sparse) cols = std::max(cols, words->size());
+    if (cols != words->size()) {
+      throw Error(ErrorKind::kInput, "{}: {} columns, but the vocabulary has {} words", name, cols,
+                  words->size());
+    }
+    names = words->words();
+  }
+  check_columns(cols, files);
+  if (static_cast<std::int64_t>(names.size()) != cols) names.clear();  // wider than its file
+}
+
+void settle_columns(Dataset& data, const ReadOptions& options,
+                    const std::vector<InputFile>& files) {
+  std::visit(
+      [&](auto& m) {
+        constexpr bool kSparse = kIsSparse<std::decay_t<decltype(m)>>;
+        settle_columns(m.cols, data.feature_names, kSparse, options, files);
+      },
+      data.x);
+}
+
+Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions& asked) {
+  std::vector<InputFile> files = find_checked_inputs(paths, asked);
+  const ReadOptions options = with_vocabulary(files, asked);
   Dataset data;
   if (is_one_text(files)) {
     data = options.dtype == DType::kFloat32 ? read_text<float>(files, options)
@@ -137,7 +183,7 @@ Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions&
           first);
     }
   }
-  widen(data.x, options, files);
+  settle_columns(data, options, files);
   return data;
 }
 

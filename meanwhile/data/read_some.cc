@@ -133,7 +133,7 @@ SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& optio
         },
         first);
   }
-  widen(some.data.x, options, files);
+  settle_columns(some.data, options, files);
   return some;
 }
 

@@ -15,6 +15,7 @@ namespace meanwhile::data {
 
 // Reads everything from front to back and keeps the blocks for which keep(b). Text is parsed in
 // bounded memory; of other formats one file at a time is held whole, or mapped. THROWS as read().
+// REQUIRES: `options` are those of with_vocabulary().
 SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& options,
                    const std::function<bool(std::int64_t)>& keep);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/data/dataset.h"
 
 namespace meanwhile::data {
 
@@ -46,6 +47,7 @@ struct RowChunk {
   std::int64_t lines = 0;        // line ends in the text
   std::int64_t max_column = -1;  // sparse: the largest in `columns`
   bool labelled = false, weighted = false;
+  Unknown unknown;  // of its text
 
   base::Buffer<T> values;                // dense: rows x columns
   base::Buffer<std::int32_t> columns;    // sparse: one a value
@@ -60,6 +62,7 @@ struct RowChunk {
     rows = stored = 0;
     lines = 0;
     max_column = -1;
+    unknown = {};
     labelled = weighted = false;
     words.clear();
     row_number.clear();

@@ -37,6 +37,7 @@ struct RowTotals {
   std::size_t rows = 0, stored = 0;
   std::int64_t max_column = -1;
   bool labelled = false, weighted = false;
+  Unknown unknown;
   WordTable words;
 
   // Adds the chunk and returns where it begins.
@@ -56,6 +57,7 @@ struct RowTotals {
     max_column = std::max(max_column, chunk.max_column);
     labelled |= chunk.labelled;
     weighted |= chunk.weighted;
+    unknown.add(chunk.unknown);
     return place;
   }
 };

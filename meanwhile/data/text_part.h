@@ -20,7 +20,7 @@
 
 namespace meanwhile::data {
 
-// Whether TextPart can read them: plain libsvm or plain CSV.
+// Whether TextPart can read them: uncompressed text of any format but docword.
 bool can_cut(const std::vector<InputFile>& files);
 
 // The first error of a part.
@@ -40,7 +40,7 @@ class TextPart {
  public:
   virtual ~TextPart() = default;
 
-  // For each file, what the quotes in this part of it do. Reads the part once, but not for libsvm.
+  // For each file, what the quotes in this part of it do. Reads the part once if it is CSV.
   virtual std::vector<QuoteMap> quotes() const = 0;
 
   // Parses the part, given quotes() of every part. Errors in the text are returned.

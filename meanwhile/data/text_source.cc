@@ -10,12 +10,19 @@
 
 namespace meanwhile::data {
 
-TextSource::TextSource(const std::filesystem::path& path)
-    : name_(display_name(path)), stream_(open_bytes(path)) {
+TextSource::TextSource(std::string name, std::unique_ptr<ByteStream> stream)
+    : name_(std::move(name)), stream_(std::move(stream)) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   fill(kByteOrderMark.size());
   if (pending().starts_with(kByteOrderMark)) begin_ += kByteOrderMark.size();
 }
+
+TextSource::TextSource(const std::filesystem::path& path)
+    : TextSource(display_name(path), open_bytes(path)) {}
+
+TextSource::TextSource(const std::filesystem::path& path,
+                       std::shared_ptr<const base::Buffer<std::byte>> bytes)
+    : TextSource(display_name(path), open_bytes(std::move(bytes))) {}
 
 TextSource::TextSource(const std::filesystem::path& path, TextRange range)
     : name_(display_name(path)), stream_(open_bytes(path, range.begin, range.end)) {}

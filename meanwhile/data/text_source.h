@@ -45,6 +45,9 @@ class TextSource {
  public:
   // Opens the file (see open_bytes) and skips a byte order mark.
   explicit TextSource(const std::filesystem::path& path);
+  // What was read from it before and is all there is of it.
+  TextSource(const std::filesystem::path& path,
+             std::shared_ptr<const base::Buffer<std::byte>> bytes);
   // A range of it only, without a look at its start.
   TextSource(const std::filesystem::path& path, TextRange range);
 
@@ -82,6 +85,7 @@ class TextSource {
   base::Buffer<std::byte> rest();
 
  private:
+  TextSource(std::string name, std::unique_ptr<ByteStream> stream);
   std::string_view pending() const { return {buffer_.data() + begin_, end_ - begin_}; }
   // Reads until `bytes` are pending, or the stream ended or failed.
   void fill(std::size_t bytes);

@@ -114,6 +114,7 @@ data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& file
     packer.put_text(mine.failure->error.what());
   }
   packer.put(data::whole_of(mine.data));
+  packer.put(mine.data.unknown);
   packer.put(cols(mine.data.x));
   packer.put(std::uint64_t{mine.data.class_names.size()});
   for (const std::string& name : mine.data.class_names) packer.put_text(name);
@@ -121,6 +122,7 @@ data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& file
   std::vector<data::TextRows> parts;
   std::vector<data::RowRange> rows_of_part;
   data::Whole whole;
+  data::Unknown unknown;
   std::int64_t most_cols = 0;
   data::WordTable words;       // numbered in order of first appearance in the whole
   std::vector<double> number;  // of my words
@@ -139,6 +141,7 @@ data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& file
     whole.stored += one.stored;
     whole.labelled |= one.labelled;
     whole.weighted |= one.weighted;
+    unknown.add(message.get<data::Unknown>());
     most_cols = std::max(most_cols, message.get<std::int64_t>());
     const bool is_mine = rows_of_part.size() == static_cast<std::size_t>(transport.rank()) + 1;
     for (auto left = message.get<std::uint64_t>(); left > 0; --left) {
@@ -154,6 +157,7 @@ data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& file
   if (rows.begin < rows.end) some.rows = {rows};
   some.whole = whole;
   some.data.class_names = words.words();
+  some.data.unknown = unknown;
   if (!number.empty()) {
     base::Buffer<double> labels(some.data.labels.size());
     std::transform(some.data.labels.begin(), some.data.labels.end(), labels.begin(),
@@ -161,7 +165,7 @@ data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& file
     some.data.labels = own(some.data, std::move(labels));
   }
   std::visit([&](auto& m) { m.cols = most_cols; }, some.data.x);
-  widen(some.data.x, read, files);  // on all nodes or on none it throws
+  settle_columns(some.data, read, files);  // on all nodes or on none it throws
   return some;
 }
 
@@ -230,7 +234,7 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
     }
   });
   agree(transport, failure);
-  widen(data.x, read, files);
+  settle_columns(data, read, files);
   data::Part part = finish(transport, std::move(data), whole, dealt, blocks, read.threads);
   part.shards = keep_owned(dealt, transport, [](data::RowRange block) { return block; });
   return part;
@@ -239,6 +243,7 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
 data::Part load_rows(Transport& transport, data::SomeRows some, const data::ReadOptions& read,
                      const LoadOptions& options) {
   const data::Whole whole = some.whole;
+  const data::Unknown unknown = some.data.unknown;
   const int shards = shards_of(some.data.x, whole, options);
   const auto dealt = data::deal(whole.rows, shards, options.seed);
   Dataset data;
@@ -249,6 +254,7 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
     transport.fail(ErrorKind::kSystem, error.what());
     throw;
   }
+  data.unknown = unknown;
   // In order of row: the i-th block of this node begins at row i * block_rows of it.
   const auto owned = exchange::owned_blocks(dealt, transport.rank(), transport.size());
   const auto local = [&](data::RowRange block) {
@@ -266,21 +272,23 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
 
 }  // namespace
 
-data::Part load(const Paths& paths, const data::ReadOptions& read, const LoadOptions& options,
+data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOptions& options,
                 Transport* transport) {
   if (transport == nullptr || transport->size() == 1) {
     check_shards(options);
-    Dataset data = data::read(paths, read);
+    Dataset data = data::read(paths, asked);
     const int shards = shards_of(data.x, whole_of(data), options);
-    return data::whole(std::move(data), shards, options.seed, read.threads);
+    return data::whole(std::move(data), shards, options.seed, asked.threads);
   }
   std::vector<InputFile> files;
   agree(*transport, [&] {
     check_shards(options);
     check_paths(paths);
-    files = data::find_checked_inputs(paths, read);
+    files = data::find_checked_inputs(paths, asked);
   });
   check_same(*transport, files);
+  data::ReadOptions read;
+  agree(*transport, [&] { read = data::with_vocabulary(files, asked); });
   if (data::can_cut(files)) {
     return load_rows(*transport, read_cut(*transport, files, read), read, options);
   }

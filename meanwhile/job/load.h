@@ -22,10 +22,12 @@ struct LoadOptions {
 // [S n / N, S (n + 1) / N). Shards, their rows, hash and label values are the same, bit for bit,
 // for every N.
 //
-// How much of the files a node reads: plain libsvm and CSV are cut into N ranges of bytes; one
-// plain NPY (C order) or safetensors file is mapped and only the node's own rows are touched; what
-// cannot be cut (compressed files, docword, IDX, several binary files) every node reads from end to
-// end but keeps only 1/N of the rows.
+// How much of the files a node reads: uncompressed text of any format but docword is cut into N
+// ranges of bytes; one plain NPY (C order) or safetensors file is mapped and only the node's own
+// rows are touched; what cannot be cut (compressed files, docword, IDX, several binary files) every
+// node reads from end to end but keeps only 1/N of the rows. Of documents whose words are to be
+// chosen first, every node reads all of the text for that: it costs as much as one node would take,
+// but nothing is exchanged.
 //
 // `transport` null or of one node: this node is the only one. Collective: every node calls it with
 // the same arguments (options.threads may differ). THROWS what data::read throws, on every node the

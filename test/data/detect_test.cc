@@ -37,12 +37,14 @@ TEST(Detect, KnowsFormatsByContent) {
 }
 
 TEST(Detect, NamesTheKnownFormats) {
-  for (const Format format : {Format::kAuto, Format::kCsv, Format::kNpy, Format::kLibsvm,
-                              Format::kIdx, Format::kDocword, Format::kSafetensors}) {
+  for (const Format format :
+       {Format::kAuto, Format::kCsv, Format::kNpy, Format::kLibsvm, Format::kIdx, Format::kDocword,
+        Format::kText, Format::kLdac, Format::kSafetensors}) {
     EXPECT_EQ(parse_format(to_string(format)), format);
   }
   EXPECT_EQ(error_of(base::ErrorKind::kUsage, [] { parse_format("xls"); }),
-            "format 'xls' is unknown; known are auto, csv, npy, libsvm, idx, docword, safetensors");
+            "format 'xls' is unknown; known are auto, csv, npy, libsvm, idx, docword, text, ldac, "
+            "safetensors");
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ TEST(Libsvm, PairsOfAnyLengthAreRead) {
 
 TEST(Libsvm, RefusesIndicesThatAreNotFromOneUpwards) {
   EXPECT_EQ(error("1 1:1\n1 0:1\n"),
-            "file0: line 2, column 3: found index 0, expected 1 or more: indices start at 1");
+            "file0: line 2, column 3: found index 0, expected 1 or more: indices start at 1; if "
+            "this is LDA-C, use --format ldac");
   EXPECT_EQ(error("1 1:1\n\n# x\n1 1:1 -2:1\n"),
             "file0: line 4, column 7: found '-2:1', expected index:value; indices start at 1 and "
             "are not negative");
