@@ -68,16 +68,18 @@ void InputFlags::add_to(CLI::App& app) {
       ->allow_extra_args(false);
   add(add_whole(app, "--n-features", n_features_, "libsvm, docword, ldac: columns at least", 0));
   add(app.add_option("--vocabulary", vocabulary_,
-                     "a word a line: text: the words to count; others: names of the columns"))
+                     "a word a line: of text those to count, else names of the columns"))
       ->type_name("FILE");
   add(add_real(app, "--min-df", words_.min_df,
-               "text: words in fewer documents are left out; below 1: of their fraction", 0));
+               "text: leave out words in fewer documents than this number or, below 1, fraction",
+               0));
   add(add_real(app, "--max-df", words_.max_df,
-               "text: words in more documents are left out; up to 1: of their fraction", 0));
+               "text: leave out words in more documents than this number or, up to 1, fraction",
+               0));
   add(add_whole(app, "--max-words", words_.max_words,
                 "text: at most so many words, those in most documents", 1));
   add(app.add_option("--stop-words", words_.stop_words,
-                     "text: words left out: english, none, or a file of them"))
+                     "text: words to leave out: english, none, or a file of them"))
       ->type_name("LIST")
       ->default_str(words_.stop_words);
 }

@@ -121,6 +121,7 @@ void expect_one_answer(const Paths& paths, const data::ReadOptions& read, LoadOp
       EXPECT_EQ(cols(part.data.x), cols(one.data.x));
       EXPECT_EQ(part.data.class_names, one.data.class_names);
       EXPECT_EQ(part.data.feature_names, one.data.feature_names);
+      EXPECT_EQ(part.data.unknown, one.data.unknown);
       ASSERT_EQ(part.shards.size(), one.shards.size());
       const auto mine = exchange::owned(static_cast<int>(one.shards.size()), node, nodes);
       for (std::size_t s = 0; s < one.shards.size(); ++s) {
@@ -234,6 +235,69 @@ TEST(Load, CompressedTextIsFilteredByEveryNode) {
   data::ReadOptions docword;
   docword.format = data::Format::kDocword;
   expect_one_answer({folder / "docword.a.txt"}, docword, {7, 5, 2});
+}
+
+// Documents of all lengths, some of them empty.
+std::string documents(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < i * 7 % 23; ++j) text += fmt::format("Wort{} ", i * j % 211);
+    text += i % 5 == 0 ? "M\xc3\xa4rz\r\n" : "\n";
+  }
+  return text;
+}
+
+TEST(Load, DocumentsAreCountedWithTheWordsOfAll) {
+  const TemporaryFolder folder;
+  data::ReadOptions read = on_threads(2);
+  read.format = data::Format::kText;
+  read.words.max_words = 100;
+  write(folder / "a.txt", documents(2000));
+  write(folder / "b.txt", "\xef\xbb\xbf" + documents(300) + "no end");
+  expect_one_answer({folder / "a.txt", folder / "b.txt"}, read, {7, 5, 2});
+  write(folder / "c.txt.gz", data::gzip(documents(900)));
+  expect_one_answer({folder / "c.txt.gz"}, read, {7, 3, 2});
+  EXPECT_GT(load({folder / "c.txt.gz"}, read, {}).data.unknown.tokens, 0);
+  // Fewer bytes than nodes; words from elsewhere.
+  write(folder / "d.txt", "wort1");
+  read.vocabulary = std::make_shared<const data::Vocabulary>(
+      std::vector<std::string>{"wort2", "wort1", "m\xc3\xa4rz"});
+  expect_one_answer({folder / "d.txt"}, read, {7, 3, 2});
+  expect_one_answer({folder / "a.txt"}, read, {7, 3, 2});
+}
+
+TEST(Load, ErrorsInDocumentsAreTheSameOnAllNodes) {
+  const TemporaryFolder folder;
+  data::ReadOptions read = on_threads(2);
+  read.format = data::Format::kText;
+  const std::string name = (folder / "a.txt").string();
+  write(name, documents(200) + "caf\xe9\n" + documents(200));
+  const std::string error =
+      name +
+      ": line 201, column 4: found byte 0xe9, expected text in UTF-8; convert the file "
+      "first, for instance with iconv -f WINDOWS-1252 -t UTF-8";
+  expect_one_error({name}, read, error);
+  read.vocabulary = std::make_shared<const data::Vocabulary>(std::vector<std::string>{"wort1"});
+  expect_one_error({name}, read, error);
+}
+
+TEST(Load, ColumnsHaveNamesWhereverTheRowsAre) {
+  const TemporaryFolder folder;
+  write(folder / "a.libsvm", libsvm_text(500));
+  write(folder / "a.ldac", "2 0:1 5:2\n0\n1 3:1\n");
+  data::ReadOptions read = on_threads(2);
+  std::vector<std::string> words;
+  for (int i = 0; i < 150; ++i) words.push_back(fmt::format("w{}", i));
+  read.column_names = std::make_shared<const data::Vocabulary>(words);
+  expect_one_answer({folder / "a.libsvm"}, read, {7, 4, 1});
+  expect_one_answer({folder / "a.ldac"}, read, {7, 2, 1});
+  data::convert({folder / "a.libsvm"}, folder / "a.safetensors", on_threads(1));
+  expect_one_answer({folder / "a.safetensors"}, read, {7, 4, 1});
+  words.resize(9);
+  read.column_names = std::make_shared<const data::Vocabulary>(words);
+  expect_one_error(
+      {folder / "a.libsvm"}, read,
+      (folder / "a.libsvm").string() + ": 130 columns, but the vocabulary has 9 words");
 }
 
 TEST(Load, ConvertedAndNpyFilesAreMapped) {

@@ -1,0 +1,12 @@
+#include <memory>
+
+#include "meanwhile/data/ldac.h"
+#include "test/fuzz/text_fuzz.h"
+
+using meanwhile::data::LdacFormat;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  meanwhile::fuzz::check_text<float>(meanwhile::fuzz::as_bytes(bytes, size),
+                                     [] { return std::make_unique<LdacFormat<float>>(0); });
+  return 0;
+}
