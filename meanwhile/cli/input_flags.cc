@@ -96,7 +96,12 @@ void InputFlags::check() const {
   if (std::count(files_.begin(), files_.end(), "-") > 1) {
     throw Error(ErrorKind::kUsage, "standard input (-) is named twice");
   }
-  for (const std::string& file : files_) {
+  std::vector<std::string> named = files_;
+  if (!vocabulary_.empty()) named.push_back(vocabulary_);
+  if (words_.stop_words != "english" && words_.stop_words != "none") {
+    named.push_back(words_.stop_words);
+  }
+  for (const std::string& file : named) {
     std::error_code error;
     const bool exists = file == "-" || std::filesystem::exists(file, error);
     if (error) throw Error(ErrorKind::kInput, "{}: {}", file, error.message());

@@ -80,6 +80,10 @@ bool is_composed(std::int32_t character) {
 }
 
 void append_utf8(std::string& text, std::int32_t character) {
+  if (character < 0x80) {
+    text += static_cast<char>(character);
+    return;
+  }
   std::array<utf8proc_uint8_t, 4> bytes;
   const utf8proc_ssize_t size = utf8proc_encode_char(character, bytes.data());
   text.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(size));
@@ -105,6 +109,8 @@ Alphabet::Kind Alphabet::kind(std::int32_t character) const {
 
 // The character at `p`, and its bytes.
 std::int32_t Tokens::decode(const char* p, std::size_t& bytes) const {
+  bytes = 1;
+  if (!(flags(*p) & kNotAscii)) return *p;
   std::int32_t character = 0;
   const utf8proc_ssize_t size =
       utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(p), end_ - p, &character);

@@ -23,7 +23,7 @@ std::shared_ptr<const Vocabulary> chosen(std::span<const std::byte> bytes) {
       meanwhile::data::ChunkLimits limits;
       limits.chunk_bytes = i == 0 ? bytes.size() + 1 : 1;
       found[i] =
-          meanwhile::data::count_words({{file.path(), nullptr}}, {1, 1, 50, "english"}, 1, limits)
+          meanwhile::data::count_words({{file.path(), nullptr}}, {1, 1, 50, "none"}, 1, limits)
               .words();
     });
   }
