@@ -1,0 +1,55 @@
+// Topics that were learned, and what can be done with them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/data/vocabulary.h"
+#include "meanwhile/learn/lda/coherence.h"
+#include "meanwhile/learn/lda/kernel.h"
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::learn::lda {
+
+// As a file: tensors "lambda" [words, topics], "alpha" [topics], "word_counts" [words] (how often
+// each word occurs in the training data), and once training has ended "top_words" [topics, n],
+// "together" [topics, n (n + 1) / 2] (see CoOccurrence); in the metadata "about": "documents",
+// "tokens", "words" (the vocabulary, if the data had one), in "parameters" eta and the rest.
+struct Model {
+  std::int64_t topics = 0, words = 0;
+  std::vector<double> lambda;  // words x topics: parameters of the topics' Dirichlet distributions
+  std::vector<double> alpha;   // topics
+  double eta = 0;
+  std::vector<double> word_counts;
+  double documents = 0, tokens = 0;
+  std::shared_ptr<const data::Vocabulary> vocabulary;  // null: words have numbers only
+  TopWords top;                                        // none: training has not ended
+  CoOccurrence together;
+  InferOptions infer;
+
+  // The word itself, or its column as text.
+  std::string word(std::int64_t column) const;
+  // Of each topic: the share of all words that it has brought about, as lambda has it.
+  std::vector<double> prevalence() const;
+  // Row sums: of lambda over all words, for each topic.
+  std::vector<double> topic_sums() const;
+};
+
+// THROWS Error(kInput) when the file holds no such model, whatever is wrong with it.
+Model load_model(const data::SafetensorsFile& file);
+
+// The mixture of each document in rows [begin, end): (end - begin) x topics, each row sums to 1.
+// The mean of Dirichlet(gamma); a document without words has the mean of Dirichlet(alpha).
+void mixtures(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
+              int threads, std::span<double> values);
+
+// All measures of doc/lda.md of the model on these documents: perplexity (completion),
+// bound_per_word, perplexity_bound, perplexity_mllib, coherence of the topics by this data.
+Json evaluate(const Model& model, const data::Dataset& data, int threads);
+
+}  // namespace meanwhile::learn::lda
