@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "meanwhile/learn/linear/order.h"
 #include "meanwhile/learn/linear/sgd.h"
+#include "meanwhile/learn/shuffled_rows.h"
 #include "test/learn/linear_data.h"
 
 namespace meanwhile::learn::linear {
@@ -35,7 +35,8 @@ struct Bench {
     examples = std::make_unique<Examples>(part, problem);
     options.seed = 5;
     options.round = 7;
-    ShuffledRows shuffled(*examples, 0, options.seed, options.round);
+    ShuffledRows shuffled(examples->shard(0), options.seed, options.round,
+                          [](std::int64_t) { return false; });
     for (auto window = shuffled.next(); !window.empty(); window = shuffled.next()) {
       order.insert(order.end(), window.begin(), window.end());
     }
@@ -260,7 +261,8 @@ TEST(LinearPass, EveryRowComesOnceAndRoundsDifferInOrder) {
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], static_cast<int>(i));
   EXPECT_NE(sorted, b.order);
-  ShuffledRows other(*b.examples, 0, b.options.seed, b.options.round + 1);
+  ShuffledRows other(b.examples->shard(0), b.options.seed, b.options.round + 1,
+                     [](std::int64_t) { return false; });
   const auto window = other.next();
   EXPECT_FALSE(std::equal(window.begin(), window.end(), b.order.begin()));
 }

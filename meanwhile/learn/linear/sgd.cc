@@ -11,9 +11,9 @@
 
 #include <algorithm>
 
-#include "meanwhile/learn/linear/order.h"
 #include "meanwhile/learn/linear/rows.h"
 #include "meanwhile/learn/linear/sgd_steps.h"
+#include "meanwhile/learn/shuffled_rows.h"
 
 namespace meanwhile::learn::linear {
 
@@ -42,7 +42,9 @@ class Walk {
   // `step` has: prefetch(row), margins(row, z), learn(row, slopes, rate), where row is a RowView.
   template <class Step>
   void run(Step& step) {
-    ShuffledRows order(examples_, shard_, options_.seed, options_.round);
+    ShuffledRows order(
+        examples_.shard(shard_), options_.seed, options_.round,
+        [this](std::int64_t position) { return examples_.held_out(shard_, position); });
     const std::int64_t all = examples_.shard(shard_).rows;
     const std::int64_t most = options_.most_rows < 0 ? all : std::min(options_.most_rows, all);
     std::int64_t t = 0;

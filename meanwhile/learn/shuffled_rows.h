@@ -1,30 +1,31 @@
-// The order in which a pass of SGD takes the rows of a shard: random, yet near in memory.
+// The order in which a stochastic pass takes the rows of a shard: random, yet near in memory.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/base/random.h"
 #include "meanwhile/data/deal.h"
-#include "meanwhile/learn/linear/problem.h"
 
-namespace meanwhile::learn::linear {
+namespace meanwhile::learn {
 
 // Blocks are shuffled; the rows of kWindow blocks at a time are shuffled among each other. A file
 // sorted by label has blocks of one label: mixing several keeps the steps from swinging. A function
-// of (seed, shard, round) alone.
+// of (seed, shard, round) alone. `Skip`: whether the row at a position in the shard is left out.
+template <class Skip>
 class ShuffledRows {
  public:
   static constexpr std::size_t kWindow = 16;
 
-  ShuffledRows(const Examples& examples, int shard, std::uint64_t seed, std::uint32_t round)
-      : examples_(examples), shard_(shard), rows_(examples.shard(shard)) {
-    const base::Random random(seed, base::Purpose::kShuffle, static_cast<std::uint32_t>(shard),
-                              round);
+  ShuffledRows(const data::Shard& shard, std::uint64_t seed, std::uint32_t round, Skip skip)
+      : skip_(std::move(skip)) {
+    const base::Random random(seed, base::Purpose::kShuffle,
+                              static_cast<std::uint32_t>(shard.index), round);
     state_ = random.bits(0);
     std::int64_t position = 0;
-    for (const data::RowRange& block : rows_.blocks) {
+    for (const data::RowRange& block : shard.blocks) {
       blocks_.push_back({block, position});
       position += block.end - block.begin;
     }
@@ -37,11 +38,11 @@ class ShuffledRows {
     for (std::size_t taken = 0; taken < kWindow && next_ < blocks_.size(); ++taken, ++next_) {
       const auto& [block, position] = blocks_[next_];
       for (std::int64_t row = block.begin; row < block.end; ++row) {
-        if (!examples_.held_out(shard_, position + row - block.begin)) window_.push_back(row);
+        if (!skip_(position + row - block.begin)) window_.push_back(row);
       }
     }
     shuffle(window_);
-    // A window of held-out rows only is no end.
+    // A window of skipped rows only is no end.
     if (window_.empty() && next_ < blocks_.size()) return next();
     return window_;
   }
@@ -67,13 +68,11 @@ class ShuffledRows {
     }
   }
 
-  const Examples& examples_;
-  const int shard_;
-  const data::Shard& rows_;
+  const Skip skip_;
   std::uint64_t state_ = 0;
   std::vector<Block> blocks_;
   std::size_t next_ = 0;
   std::vector<std::int64_t> window_;
 };
 
-}  // namespace meanwhile::learn::linear
+}  // namespace meanwhile::learn
