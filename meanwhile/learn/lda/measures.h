@@ -25,6 +25,8 @@ struct Sums {
   void add(const Sums& other);
 };
 
+inline constexpr double kMostDealt = 1 << 20;  // occurrences of a word in a document, one by one
+
 // Topics ready to measure documents with. Thread safety: const members may run side by side.
 class Measurer {
  public:
@@ -36,12 +38,13 @@ class Measurer {
   struct Scratch {
     Inference<double> inference;
     Document<double> half, other;
+    std::vector<double> expected, logs;
   };
   // The bound, and the completion of the document: its words are dealt to two halves (the t-th
   // occurrence of all, counted in order of column, to the first when a hash of (number, t) is
   // even); the mixture is inferred from the first and the second is scored by mean theta . mean
   // phi. `number` is the document's, so that the halves are the same whoever measures. Counts that
-  // are no whole numbers are halved.
+  // are no whole numbers, or larger than kMostDealt, are halved.
   void add(const Document<double>& document, std::uint64_t number, bool bound, bool completion,
            Scratch& scratch, Sums& sums) const;
 
@@ -53,6 +56,10 @@ class Measurer {
   std::size_t width() const { return norm_.size(); }
 
  private:
+  double bound_of(const Document<double>& document, Scratch& scratch) const;
+  void complete(const Document<double>& document, std::uint64_t number, Scratch& scratch,
+                Sums& sums) const;
+
   std::int64_t words_, topics_;
   base::Buffer<double> beta_;  // words x width: exp(E[log]), by row up to exp(scale)
   base::Buffer<double> phi_;   // words x width: means
