@@ -60,7 +60,7 @@ class Measurer {
   void complete(const Document<double>& document, std::uint64_t number, Scratch& scratch,
                 Sums& sums) const;
 
-  std::int64_t words_, topics_;
+  std::int64_t topics_;
   base::Buffer<double> beta_;  // words x width: exp(E[log]), by row up to exp(scale)
   base::Buffer<double> phi_;   // words x width: means
   std::vector<double> scale_, norm_, alpha_, seen_;
