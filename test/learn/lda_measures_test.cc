@@ -235,6 +235,14 @@ TEST(LdaMeasures, HalvesAreOfTheDocumentsNumber) {
   EXPECT_NE(numbers(first), numbers(another));
 }
 
+TEST(LdaMeasures, ADocumentsNumberIsOfItsWordsAndCounts) {
+  const std::uint64_t number = document_number(document({1, 5}, {2, 3}));
+  EXPECT_EQ(number, document_number(document({1, 5}, {2, 3})));
+  EXPECT_NE(number, document_number(document({1, 6}, {2, 3})));
+  EXPECT_NE(number, document_number(document({1, 5}, {3, 2})));
+  EXPECT_NE(number, document_number(document({1}, {2})));
+}
+
 TEST(LdaMeasures, CountsThatAreNotWholeAreHalved) {
   const Topics topics{2, 1, {1, 1}, {1}};
   const Measurer measurer = topics.measurer();

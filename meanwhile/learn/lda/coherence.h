@@ -10,7 +10,8 @@
 
 namespace meanwhile::learn::lda {
 
-inline constexpr std::int64_t kTopWords = 20;  // of each topic, at most
+inline constexpr std::int64_t kTopWords = 20;        // of each topic, at most
+inline constexpr std::int64_t kCoherenceWords = 10;  // of these, that coherence is reported of
 
 struct TopWords {
   std::int64_t topics = 0, each = 0;
