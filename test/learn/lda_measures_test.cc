@@ -5,6 +5,7 @@
 #include <random>
 
 #include "meanwhile/base/simd.h"
+#include "meanwhile/learn/lda/documents.h"
 #include "meanwhile/learn/lda/measures.h"
 
 namespace meanwhile::learn::lda {

@@ -17,7 +17,6 @@
 #include <math.h>  // lgamma_r, which no thread's sign of another disturbs
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -114,19 +113,6 @@ void halve(const Document<double>& document, std::uint64_t number, Document<doub
 }
 
 }  // namespace
-
-std::uint64_t document_number(const Document<double>& document) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15;
-  const auto mix = [&](std::uint64_t value) {
-    hash = (hash ^ value) * 0xd6e8feb86659fd93;
-    hash ^= hash >> 32;
-  };
-  for (std::size_t i = 0; i < document.words.size(); ++i) {
-    mix(static_cast<std::uint64_t>(document.words[i]));
-    mix(std::bit_cast<std::uint64_t>(document.counts[i]));
-  }
-  return hash;
-}
 
 void Sums::put(std::span<double> update) const {
   const double values[kSize] = {documents, tokens, bound, completed, completed_tokens, unknown};

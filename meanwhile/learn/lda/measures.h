@@ -25,10 +25,6 @@ struct Sums {
   void add(const Sums& other);
 };
 
-// A number of the document made from its words and counts alone: no node knows which row of all
-// data one of its rows is.
-std::uint64_t document_number(const Document<double>& document);
-
 inline constexpr double kMostDealt = 1 << 20;  // occurrences of a word in a document, one by one
 
 // Topics ready to measure documents with. Thread safety: const members may run side by side.
