@@ -40,6 +40,14 @@ constexpr LearnerEntry kLearners[] = {
      "  meanwhile train linear houses.csv --label-column price --loss huber\n"
      "  meanwhile train linear houses.csv --label-column price --l1 0.1 --standardize\n",
      add_linear_flags, load_linear, true},
+    {"lda", "topics of documents: latent Dirichlet allocation by variational inference",
+     "examples:\n"
+     "  meanwhile train lda reviews.txt --n-topics 100 --out runs/reviews\n"
+     "  meanwhile train lda docword.nips.txt.gz --vocabulary vocab.nips.txt --n-topics 50\n"
+     "  meanwhile train lda more.txt --resume runs/reviews\n"
+     "  mpirun -n 8 meanwhile train lda docword.nytimes.txt.gz --passes 2\n"
+     "  meanwhile topics runs/reviews --top 12\n",
+     add_lda_flags, load_lda, true, true},
 };
 
 }  // namespace

@@ -80,6 +80,7 @@ struct LearnerEntry {
   std::unique_ptr<LearnerFlags> (*add_flags)(CLI::App& app);
   std::unique_ptr<TrainedModel> (*load)(const data::SafetensorsFile& file);
   bool held_out = false;  // whether it looks at held-out data while it trains
+  bool of_text = false;   // whether a file that may be text is text
 };
 
 std::span<const LearnerEntry> learners();
@@ -102,5 +103,9 @@ std::unique_ptr<LearnerFlags> add_svm_flags(CLI::App& app);
 std::unique_ptr<LearnerFlags> add_logistic_flags(CLI::App& app);
 std::unique_ptr<LearnerFlags> add_linear_flags(CLI::App& app);
 std::unique_ptr<TrainedModel> load_linear(const data::SafetensorsFile& file);
+
+// Topic models, in lda.cc and lda_model.cc.
+std::unique_ptr<LearnerFlags> add_lda_flags(CLI::App& app);
+std::unique_ptr<TrainedModel> load_lda(const data::SafetensorsFile& file);
 
 }  // namespace meanwhile::cli

@@ -14,6 +14,7 @@
 #include "meanwhile/cli/run_record.h"
 #include "meanwhile/cli/train_audit.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/data/match.h"
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/load.h"
 
@@ -25,6 +26,29 @@ using base::ErrorKind;
 using base::now_s;
 using learn::Json;
 
+namespace {
+
+// The words that the run to resume knows; none where its learner has no use for words.
+std::shared_ptr<const data::Vocabulary> known_words(const Asked& asked) {
+  if (!asked.entry.of_text || !asked.resumed || !asked.resumed->state) return nullptr;
+  const auto& metadata = asked.resumed->state->metadata();
+  const auto about = metadata.find("about");
+  if (about == metadata.end()) return nullptr;
+  const Json json = Json::parse(about->second, nullptr, false);
+  if (!json.is_object() || !json.contains("words")) return nullptr;
+  return std::make_shared<const data::Vocabulary>(json["words"].get<std::vector<std::string>>());
+}
+
+// Columns of data with other names than `words` are put where these have theirs.
+void match(data::Part& part, const data::Vocabulary& words) {
+  const auto& names = part.data.feature_names;
+  if (names.empty() || names == words.words()) return;
+  part.data = data::match_columns(part.data, words);
+  part.stored = data::stored(part.data.x);
+}
+
+}  // namespace
+
 void load(const Asked& asked, Progress& progress, Node& node) {
   progress.step("reading");
   const double begin_s = now_s();
@@ -32,14 +56,21 @@ void load(const Asked& asked, Progress& progress, Node& node) {
   options.seed = asked.seed;
   options.shards = asked.shards;
   options.workers_total = node.workers * node.nodes();
-  node.part = job::load({asked.input.files().begin(), asked.input.files().end()},
-                        asked.input.options(node.workers), options, node.transport);
+  data::ReadOptions read = asked.input.options(node.workers);
+  if (asked.entry.of_text) read.fallback = data::Format::kText;
+  const auto known = known_words(asked);
+  if (known != nullptr && !read.vocabulary) read.vocabulary = known;
+  node.part = job::load({asked.input.files().begin(), asked.input.files().end()}, read, options,
+                        node.transport);
+  if (known != nullptr) match(node.part, *known);
   if (!asked.eval.empty()) {
-    data::ReadOptions read = asked.input.options(node.workers);
     const std::int64_t cols = data::cols(node.part.data.x);
+    const auto& names = node.part.data.feature_names;
     read.n_features = std::max(read.n_features, cols);
+    if (!names.empty()) read.vocabulary = std::make_shared<const data::Vocabulary>(names);
     options.shards = static_cast<int>(node.part.shards.size());
     node.eval = job::load({asked.eval}, read, options, node.transport);
+    if (read.vocabulary && asked.entry.of_text) match(node.eval, *read.vocabulary);
     if (data::is_sparse(node.eval.data) && data::cols(node.eval.data.x) > cols) {
       node.eval.data = data::clip_columns(node.eval.data, cols);
     }
@@ -82,7 +113,10 @@ bool nothing_left(const Asked& asked, const learn::Learner& learner, const Node&
   // A run that ended before its last round has converged: more rounds are no reason to go on, but a
   // changed parameter is. One that ended with its last round goes on when there are more.
   Json now = asked.learner->parameters(), before = asked.resumed->parameters;
-  for (Json* parameters : {&now, &before}) parameters->erase("max_iter");
+  for (Json* parameters : {&now, &before}) {
+    parameters->erase("max_iter");
+    parameters->erase("passes");
+  }
   if (now != before) return false;
   return learner.rounds_left() == 0 ||
          asked.resumed->record.value("rounds_left", std::int64_t{0}) > 0;

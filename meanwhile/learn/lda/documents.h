@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/data/matrix.h"
 #include "meanwhile/learn/lda/kernel.h"
 
@@ -17,7 +18,12 @@ void read_document(const data::Matrix& x, std::int64_t row, Document<T>& documen
   document.counts.clear();
   document.tokens = 0;
   const auto put = [&](std::int64_t column, double count) {
-    if (!(count > 0)) return;
+    if (count == 0) return;
+    if (!(count > 0)) {
+      throw base::Error(base::ErrorKind::kInput,
+                        "row {}, column {}: found {}, but topics are of counts: 0 or more", row,
+                        column, count);
+    }
     document.words.push_back(static_cast<std::int32_t>(column));
     document.counts.push_back(static_cast<T>(count));
     document.tokens += count;
@@ -36,6 +42,18 @@ void read_document(const data::Matrix& x, std::int64_t row, Document<T>& documen
         }
       },
       x);
+}
+
+// A number that is the document's wherever it lies: FNV-1a of its words and counts.
+template <class T>
+std::uint64_t document_number(const Document<T>& document) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](std::uint64_t bits) { hash = (hash ^ bits) * 0x100000001b3; };
+  for (std::size_t i = 0; i < document.words.size(); ++i) {
+    add(static_cast<std::uint64_t>(document.words[i]));
+    add(static_cast<std::uint64_t>(document.counts[i] * T{64}));
+  }
+  return hash;
 }
 
 }  // namespace meanwhile::learn::lda

@@ -19,7 +19,8 @@ namespace meanwhile::learn::lda {
 // As a file: tensors "lambda" [words, topics], "alpha" [topics], "word_counts" [words] (how often
 // each word occurs in the training data), and once training has ended "top_words" [topics, n],
 // "together" [topics, n (n + 1) / 2] (see CoOccurrence); in the metadata "about": "documents",
-// "tokens", "words" (the vocabulary, if the data had one), in "parameters" eta and the rest.
+// "tokens", "counted" (documents, for "together"), "eta", "words" (the vocabulary, if the data had
+// one), in "parameters" the rest.
 struct Model {
   std::int64_t topics = 0, words = 0;
   std::vector<double> lambda;  // words x topics: parameters of the topics' Dirichlet distributions
@@ -34,7 +35,8 @@ struct Model {
 
   // The word itself, or its column as text.
   std::string word(std::int64_t column) const;
-  // Of each topic: the share of all words that it has brought about, as lambda has it.
+  // Of each topic: the share of all words that it has brought about, as lambda has it without the
+  // prior.
   std::vector<double> prevalence() const;
   // Row sums: of lambda over all words, for each topic.
   std::vector<double> topic_sums() const;
@@ -43,13 +45,19 @@ struct Model {
 // THROWS Error(kInput) when the file holds no such model, whatever is wrong with it.
 Model load_model(const data::SafetensorsFile& file);
 
+// Mixtures are inferred to this at least (see InferOptions), however training was content with
+// less.
+inline constexpr double kMixtureTol = 1e-3;
+
 // The mixture of each document in rows [begin, end): (end - begin) x topics, each row sums to 1.
-// The mean of Dirichlet(gamma); a document without words has the mean of Dirichlet(alpha).
+// The mean of Dirichlet(gamma); a document without words has the mean of Dirichlet(alpha). THROWS
+// Error(kInput) when columns do not fit the model, or a count is below 0; so does evaluate().
 void mixtures(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
               int threads, std::span<double> values);
 
 // All measures of doc/lda.md of the model on these documents: perplexity (completion),
-// bound_per_word, perplexity_bound, perplexity_mllib, coherence of the topics by this data.
+// bound_per_word, perplexity_bound, perplexity_mllib, coherence of the topics by this data. Threads
+// never change a result.
 Json evaluate(const Model& model, const data::Dataset& data, int threads);
 
 }  // namespace meanwhile::learn::lda

@@ -1,0 +1,383 @@
+// What a shard does in each round. The rounds, in order:
+//
+//   statistics   counts of words and documents, and a sample of documents to begin with
+//   train        documents of a part of a pass change the topics, or tell how they would
+//   score        bound, held-out measures, and documents that have the topics' words in common
+//
+// Updates (V words, K topics):
+//
+//   statistics   documents, tokens | counts (V) | sample
+//   train        topics gained, or statistics (V K) | E[log theta] (K) | tail | held-out sums
+//   score        sums | held-out sums | documents | documents in common
+//
+// Averaged models travel as what documents added to them (what no document touched is zero) and, of
+// all the rest, as the two numbers that say how it faded: lambda of a shard = kept * lambda before
+// + gained + level.
+#include "meanwhile/learn/lda/lda.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/learn/lda/benches.h"
+#include "meanwhile/learn/lda/documents.h"
+#include "meanwhile/learn/lda/seeding.h"
+#include "meanwhile/learn/lda/special.h"
+#include "meanwhile/learn/shuffled_rows.h"
+
+namespace meanwhile::learn::lda {
+
+using base::Error;
+using base::ErrorKind;
+
+namespace {
+
+constexpr const char* kStages[] = {"statistics", "train", "score"};
+constexpr std::size_t kHead = 2;                    // of the statistics
+constexpr std::int64_t kBoundEvery = 16;            // one of so many documents shows how it goes
+constexpr std::int64_t kScoreDocuments = 2000;      // of all, for the bound of the final topics
+constexpr std::uint32_t kSampleRound = 0xffffffff;  // no pass has this number
+constexpr double kSmallestGain = 1e-6;              // then what was gained is scaled afresh
+
+bool keep_all(std::int64_t /*position*/) { return false; }
+
+// Of log p(document), at the end of its inference: for the distribution of its words over topics as
+// the last iteration had it, and gamma that is best for that.
+template <class T>
+double bound_of(const Document<T>& document, const Inference<T>& x, std::span<const T> alpha,
+                std::size_t topics, double prior) {
+  double bound = prior, gamma_sum = 0;
+  for (std::size_t i = 0; i < document.words.size(); ++i) {
+    const double dot = static_cast<double>(x.counts[i]) / static_cast<double>(x.share[i]);
+    bound += static_cast<double>(x.counts[i]) * (std::log(dot) + static_cast<double>(x.scale[i]));
+  }
+  int sign = 0;
+  for (std::size_t k = 0; k < topics; ++k) {
+    const auto gamma = static_cast<double>(x.gamma[k]), theta = static_cast<double>(x.theta[k]);
+    const double gained = gamma - static_cast<double>(alpha[k]);
+    if (gained > 0 && theta > 0) bound -= gained * std::log(theta);
+    bound += lgamma_r(gamma, &sign);
+    gamma_sum += gamma;
+  }
+  return bound - lgamma_r(gamma_sum, &sign);
+}
+
+// lgamma(sum of alpha) - sum of lgamma(alpha).
+template <class T>
+double prior_of(std::span<const T> alpha, std::size_t topics) {
+  int sign = 0;
+  double sum = 0, logs = 0;
+  for (std::size_t k = 0; k < topics; ++k) {
+    sum += static_cast<double>(alpha[k]);
+    logs += lgamma_r(static_cast<double>(alpha[k]), &sign);
+  }
+  return lgamma_r(sum, &sign) - logs;
+}
+
+}  // namespace
+
+Lda::Lda(Parameters parameters) : parameters_(std::move(parameters)) {
+  validate(parameters_);
+  const double each = 1 / static_cast<double>(parameters_.n_topics);
+  alpha_.assign(topics(), parameters_.alpha > 0 ? parameters_.alpha : each);
+  eta_ = parameters_.eta > 0 ? parameters_.eta : each;
+}
+
+Lda::~Lda() = default;
+
+Stage Lda::stage() const {
+  for (int i = 0; i < 3; ++i) {
+    if (progress_.stage == kStages[i]) return static_cast<Stage>(i);
+  }
+  throw Error(ErrorKind::kInput, "not a topic model: its stage is '{}'", progress_.stage);
+}
+
+std::int64_t Lda::rounds_a_pass(std::int64_t rows) const {
+  const std::int64_t batch = parameters_.batch_size > 0 ? parameters_.batch_size
+                                                        : std::max<std::int64_t>(1, (rows + 7) / 8);
+  return std::max<std::int64_t>(1, (rows + batch - 1) / batch);
+}
+
+std::int64_t Lda::total_rounds(std::int64_t rows) const {
+  const std::int64_t a_pass = rounds_a_pass(rows);
+  std::int64_t rounds = a_pass * parameters_.passes;
+  if (parameters_.max_documents > 0 && rows > 0) {
+    // Round r ends with the rows up to rows (r + 1) / a_pass.
+    const std::int64_t passes = parameters_.max_documents / rows;
+    const std::int64_t rest = parameters_.max_documents % rows;
+    rounds = std::min(rounds, passes * a_pass + (rest * a_pass + rows - 1) / rows);
+  }
+  return rounds;
+}
+
+InferOptions Lda::infer_options() const {
+  return {parameters_.inference_tol, parameters_.inference_max_iter};
+}
+
+double Lda::tau0() const {
+  if (parameters_.tau0 > 0) return parameters_.tau0;
+  const double documents =
+      std::min(0.8 * progress_.documents, 1000 * static_cast<double>(parameters_.n_topics));
+  const double each = parameters_.send == "model"
+                          ? std::max(1, busy_shards_)
+                          : static_cast<double>(rows_) / static_cast<double>(rounds_a_pass_);
+  return std::max(1.0, documents / each);
+}
+
+double Lda::step(double t) const { return std::min(0.9, std::pow(tau0() + t, -parameters_.kappa)); }
+
+void Lda::check_words() {
+  if (words_ != data::cols(job_.data->x)) {
+    throw Error(ErrorKind::kInput, "the topics are of {} words, but the data has {} columns",
+                words_, data::cols(job_.data->x));
+  }
+}
+
+void Lda::attach(const Attachment& attachment) {
+  job_ = attachment;
+  if (job_.pool == nullptr) {
+    own_pool_ = std::make_unique<base::ThreadPool>(1);
+    job_.pool = own_pool_.get();
+  }
+  if (words_ == 0) words_ = data::cols(job_.data->x);
+  check_words();
+  if (vocabulary_.empty()) vocabulary_ = job_.data->feature_names;
+  if (job_.eval != nullptr && data::cols(job_.eval->data.x) != words_) {
+    throw Error(ErrorKind::kInput, "--eval: {} columns, but the data has {}",
+                data::cols(job_.eval->data.x), words_);
+  }
+  rows_ = job_.rows();
+  rounds_a_pass_ = rounds_a_pass(rows_);
+  busy_shards_ = 0;
+  for (const data::Shard& shard : job_.shards) busy_shards_ += shard.rows > 0;
+  if (stage() == Stage::kTrain) end_when_done();  // a job that is resumed may have no rounds left
+  if (stage() != Stage::kStatistics) prepare_round();
+}
+
+std::vector<std::int64_t> Lda::sample_slots() const {
+  std::vector<std::int64_t> slots(1, 0);
+  const bool sampled = !continued_ && parameters_.init == "documents";
+  const std::int64_t wanted =
+      sampled ? std::min(rows_, Sample::documents_for(parameters_.n_topics)) : 0;
+  for (const data::Shard& shard : job_.shards) {
+    const std::int64_t mine = rows_ == 0 ? 0 : (shard.rows * wanted + rows_ - 1) / rows_;
+    slots.push_back(slots.back() + std::min(mine, shard.rows));
+  }
+  return slots;
+}
+
+bool Lda::measures_now() const {
+  return job_.eval != nullptr && stage() == Stage::kTrain && progress_.round == 0 &&
+         progress_.pass > 0;
+}
+
+std::size_t Lda::update_size() const {
+  switch (stage()) {
+    case Stage::kStatistics:
+      return kHead + words() + Sample::size(sample_slots().back());
+    case Stage::kTrain:
+      return words() * topics() + topics() + Tail::kSize + Sums::kSize;
+    case Stage::kScore:
+      return 2 * Sums::kSize + 1 + CoOccurrence::size(top_.topics, top_.each);
+  }
+  return 0;
+}
+
+void Lda::work(int shard, std::span<double> update) {
+  switch (stage()) {
+    case Stage::kStatistics:
+      return work_statistics(shard, update);
+    case Stage::kTrain:
+      if (single_ != nullptr) return work_train<float>(shard, update, *single_);
+      return work_train<double>(shard, update, *double_);
+    case Stage::kScore:
+      return work_score(shard, update);
+  }
+}
+
+void Lda::work_statistics(int shard, std::span<double> update) const {
+  const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
+  const std::span<double> counts = update.subspan(kHead, words());
+  Document<double> document;
+  for (const data::RowRange& block : mine.blocks) {
+    for (std::int64_t row = block.begin; row < block.end; ++row) {
+      read_document(job_.data->x, row, document);
+      update[0] += document.words.empty() ? 0 : 1;
+      update[1] += document.tokens;
+      for (std::size_t i = 0; i < document.words.size(); ++i) {
+        counts[static_cast<std::size_t>(document.words[i])] += document.counts[i];
+      }
+    }
+  }
+  const std::vector<std::int64_t> slots = sample_slots();
+  std::int64_t slot = slots[static_cast<std::size_t>(shard)];
+  const std::int64_t end = slots[static_cast<std::size_t>(shard) + 1];
+  const std::span<double> sample = update.subspan(kHead + words());
+  ShuffledRows order(mine, job_.seed, kSampleRound, keep_all);
+  for (auto rows = order.next(); !rows.empty() && slot < end; rows = order.next()) {
+    for (std::size_t i = 0; i < rows.size() && slot < end; ++i) {
+      read_document(job_.data->x, rows[i], document);
+      if (!document.words.empty()) Sample::put(document, slot++, sample);
+    }
+  }
+}
+
+template <class T>
+void Lda::work_train(int shard, std::span<double> update, Benches<T>& benches) const {
+  const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
+  const std::size_t K = topics(), width = row_width<T>(K);
+  measure_held_out(shard, update.subspan(words() * K + K + Tail::kSize));
+  const std::int64_t begin = mine.rows * progress_.round / rounds_a_pass_;
+  const std::int64_t end = mine.rows * (progress_.round + 1) / rounds_a_pass_;
+  Tail tail;
+  tail.shards = mine.rows > 0 ? 1 : 0;
+  if (begin == end) {
+    tail.kept = tail.shards;
+    tail.put(update.subspan(words() * K + K));
+    return;
+  }
+  const bool averaged = parameters_.send == "model";
+  std::unique_ptr<Bench<T>> bench = benches.take();
+  Inference<T>& x = bench->inference;
+  bench->gain.resize(words() * width);
+  std::fill(bench->gain.begin(), bench->gain.end(), T{0});
+  bench->gain_sums.assign(K, 0.0);
+  bench->norm = benches.norm;
+  bench->digammas.resize(width);
+  LazyTopics<T> topics{benches.topics.data(), bench->gain.data(), 1, 1, 0};
+  const std::span<const T> alpha(benches.alpha);
+  const std::span<double> log_theta = update.subspan(words() * K, K);
+  const double prior = prior_of(alpha, K), V = static_cast<double>(words_);
+  const double documents = progress_.documents;
+  // Documents of this shard before: those of earlier data were shared by as many.
+  double t = progress_.old_documents / std::max(1, busy_shards_) +
+             static_cast<double>(progress_.pass * mine.rows + begin);
+  const InferOptions options = infer_options();
+  std::vector<T> sums(width, T{1});
+
+  const auto take = [&](std::int64_t row) {
+    Document<T>& document = bench->document;
+    read_document(job_.data->x, row, document);
+    t += 1;
+    if (document.words.empty()) return;
+    const double weight =
+        job_.data->weights.empty() ? 1 : job_.data->weights[static_cast<std::size_t>(row)];
+    if (averaged) {
+      for (std::size_t k = 0; k < K; ++k) {
+        sums[k] = static_cast<T>(topics.kept * benches.sums[k] +
+                                 topics.gained * bench->gain_sums[k] + topics.level * V);
+      }
+      vector_exp_digamma(sums, bench->norm);
+      for (std::size_t k = 0; k < K; ++k) bench->norm[k] = 1 / bench->norm[k];
+      for (std::size_t k = K; k < width; ++k) bench->norm[k] = 0;
+      load_topics(topics, bench->norm, document, x);
+    } else {
+      x.prepare(document, width);
+      for (std::size_t i = 0; i < document.words.size(); ++i) {
+        const auto word = static_cast<std::size_t>(document.words[i]);
+        std::copy_n(benches.topics.data() + word * width, width, x.beta.data() + i * width);
+        x.scale[i] = benches.scale[word];
+      }
+    }
+    infer(document, alpha, K, options, x);
+    tail.iterations += static_cast<double>(x.iterations);
+    if (static_cast<std::int64_t>(tail.documents) % kBoundEvery == 0) {
+      tail.bound += bound_of<T>(document, x, alpha, K, prior);
+      tail.bound_tokens += document.tokens;
+    }
+    tail.documents += 1;
+    tail.tokens += document.tokens;
+    if (parameters_.learn_alpha) {
+      double gamma_sum = 0;
+      for (std::size_t k = 0; k < K; ++k) gamma_sum += static_cast<double>(x.gamma[k]);
+      vector_digamma(x.gamma, bench->digammas);
+      const double whole[] = {gamma_sum};
+      double digamma_sum[1];
+      vector_digamma(whole, digamma_sum);
+      for (std::size_t k = 0; k < K; ++k) {
+        log_theta[k] += static_cast<double>(bench->digammas[k]) - digamma_sum[0];
+      }
+    }
+    double gained = weight;
+    if (averaged) {
+      const double rho = step(t);
+      topics.kept *= 1 - rho;
+      topics.gained *= 1 - rho;
+      topics.level = (1 - rho) * topics.level + rho * eta_;
+      gained = weight * rho * documents / topics.gained;
+    }
+    learn_words(document, x, static_cast<T>(gained), bench->gain.data());
+    for (std::size_t k = 0; k < K; ++k) {
+      bench->gain_sums[k] +=
+          gained * (static_cast<double>(x.gamma[k]) - static_cast<double>(alpha[k]));
+    }
+    if (topics.gained < kSmallestGain) {
+      for (T& value : bench->gain) value *= static_cast<T>(topics.gained);
+      for (double& sum : bench->gain_sums) sum *= topics.gained;
+      topics.gained = 1;
+    }
+  };
+
+  std::int64_t position = 0;
+  ShuffledRows order(mine, job_.seed, static_cast<std::uint32_t>(progress_.pass), keep_all);
+  for (auto rows = order.next(); !rows.empty() && position < end; rows = order.next()) {
+    for (const std::int64_t row : rows) {
+      if (position >= begin && position < end) take(row);
+      ++position;
+    }
+  }
+  for (std::size_t w = 0; w < words(); ++w) {
+    const T* const gain = bench->gain.data() + w * width;
+    for (std::size_t k = 0; k < K; ++k) {
+      update[w * K + k] = topics.gained * static_cast<double>(gain[k]);
+    }
+  }
+  tail.kept = topics.kept;
+  tail.level = topics.level;
+  tail.put(update.subspan(words() * K + K));
+  benches.give(std::move(bench));
+}
+
+void Lda::measure_held_out(int shard, std::span<double> update) const {
+  if (job_.eval == nullptr || measurer_ == nullptr) return;
+  Sums sums;
+  Measurer::Scratch scratch;
+  Document<double> document;
+  for (const data::RowRange& block : job_.eval->shards[static_cast<std::size_t>(shard)].blocks) {
+    for (std::int64_t row = block.begin; row < block.end; ++row) {
+      read_document(job_.eval->data.x, row, document);
+      measurer_->add(document, document_number(document), true, true, scratch, sums);
+    }
+  }
+  sums.put(update);
+}
+
+void Lda::work_score(int shard, std::span<double> update) const {
+  const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
+  measure_held_out(shard, update.subspan(Sums::kSize));
+  Sums sums;
+  Measurer::Scratch scratch;
+  Document<double> document;
+  double& documents = update[2 * Sums::kSize];
+  const std::span<double> together = update.subspan(2 * Sums::kSize + 1);
+  const std::int64_t measured = rows_ == 0 ? 0 : mine.rows * kScoreDocuments / rows_ + 1;
+  std::int64_t position = 0;
+  ShuffledRows order(mine, job_.seed, kSampleRound - 1, keep_all);
+  for (auto rows = order.next(); !rows.empty(); rows = order.next()) {
+    for (const std::int64_t row : rows) {
+      read_document(job_.data->x, row, document);
+      if (!document.words.empty()) documents += 1;
+      counter_->add(document.words, together);
+      if (position++ < measured) measurer_->add(document, 0, true, false, scratch, sums);
+    }
+  }
+  sums.put(update);
+}
+
+std::int64_t Lda::rounds_left() const {
+  if (!progress_.ended.empty() || stage() == Stage::kScore) return 0;
+  return std::max<std::int64_t>(
+      0, total_rounds(rows_) - progress_.pass * rounds_a_pass_ - progress_.round);
+}
+
+}  // namespace meanwhile::learn::lda

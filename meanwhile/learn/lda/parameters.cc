@@ -1,0 +1,79 @@
+#include "meanwhile/learn/lda/parameters.h"
+
+#include <cmath>
+#include <initializer_list>
+
+#include "meanwhile/base/error.h"
+
+namespace meanwhile::learn::lda {
+
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr std::int64_t kMostTopics = 1 << 20;
+
+void in_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return;
+  throw Error(ErrorKind::kUsage, "{} is {}; it must be from {} to {}", name, value, least, most);
+}
+
+void not_negative(const char* name, double value) {
+  if (value >= 0 && std::isfinite(value)) return;
+  throw Error(ErrorKind::kUsage, "{} is {}; it must be 0 or more", name, value);
+}
+
+void one_of(const char* name, const std::string& value, std::initializer_list<const char*> names) {
+  std::string known;
+  for (const char* allowed : names) {
+    if (value == allowed) return;
+    known += known.empty() ? "" : " or ";
+    known += allowed;
+  }
+  throw Error(ErrorKind::kUsage, "{} is '{}'; it must be {}", name, value, known);
+}
+
+}  // namespace
+
+void validate(const Parameters& p) {
+  in_range("n_topics", p.n_topics, 1, kMostTopics);
+  in_range("passes", p.passes, 1, kMost);
+  in_range("batch_size", p.batch_size, 0, kMost);
+  in_range("max_documents", p.max_documents, 0, kMost);
+  in_range("inference_max_iter", p.inference_max_iter, 1, kMost);
+  one_of("send", p.send, {"model", "gradient"});
+  one_of("init", p.init, {"documents", "random"});
+  one_of("precision", p.precision, {"single", "double"});
+  if (!(p.kappa > 0.5 && p.kappa <= 1)) {
+    throw Error(ErrorKind::kUsage, "kappa is {}; it must be above 0.5, and at most 1", p.kappa);
+  }
+  not_negative("tau0", p.tau0);
+  not_negative("alpha", p.alpha);
+  not_negative("eta", p.eta);
+  not_negative("inference_tol", p.inference_tol);
+  not_negative("tol", p.tol);
+}
+
+Json to_json(const Parameters& parameters) {
+  Json json;
+  describe(parameters,
+           [&](const char* name, const auto& value, const char*) { json[name] = value; });
+  return json;
+}
+
+Parameters parameters_from_json(const Json& json) {
+  Parameters parameters;
+  try {
+    describe(parameters, [&](const char* name, auto& value, const char*) {
+      if (json.contains(name)) json.at(name).get_to(value);
+    });
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(ErrorKind::kInput, "parameters of LDA: {}", e.what());
+  }
+  validate(parameters);
+  return parameters;
+}
+
+}  // namespace meanwhile::learn::lda

@@ -1,0 +1,66 @@
+// The parameters of LDA, each described once: name, meaning, default. The command line, the JSON of
+// run.json and the model's metadata are made from this description.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::learn::lda {
+
+struct Parameters {
+  std::int64_t n_topics = 100;
+  std::int64_t passes = 10;
+  std::string send = "model";
+  std::int64_t batch_size = 0;
+  std::int64_t max_documents = 0;
+  double kappa = 0.9;
+  double tau0 = 0;
+  double alpha = 0;
+  bool learn_alpha = false;
+  double eta = 0;
+  std::string init = "documents";
+  double inference_tol = 0.02;
+  std::int64_t inference_max_iter = 100;
+  std::string precision = "single";
+  double tol = 1e-3;
+};
+
+// Calls visit(name, field, help) for each parameter.
+template <class P, class Visit>
+void describe(P& p, Visit&& visit) {
+  visit("n_topics", p.n_topics, "number of topics");
+  visit("passes", p.passes, "over all documents, at most");
+  visit("send", p.send,
+        "model: every document changes the local topics, which are averaged after each round; "
+        "gradient: one step from the statistics of all documents of a round");
+  visit("batch_size", p.batch_size,
+        "documents of a round, of all shards; 0: an eighth of them, so eight rounds a pass");
+  visit("max_documents", p.max_documents,
+        "stop after the round that brings the documents seen to this number; 0: no limit");
+  visit("kappa", p.kappa, "steps fall as (tau0 + t)^-kappa; from above 0.5 to 1");
+  visit("tau0", p.tau0,
+        "t counts the documents of a shard (model) or rounds (gradient), this is added; 0: as many "
+        "as four fifths of the data, but at most 1,000 documents for each topic");
+  visit("alpha", p.alpha, "prior of a document's topics, for each; 0: 1 / n_topics");
+  visit("learn_alpha", p.learn_alpha, "learn alpha, one for each topic, as training goes on");
+  visit("eta", p.eta, "prior of a topic's words, for each; 0: 1 / n_topics");
+  visit("init", p.init,
+        "first topics: documents (of a sample, those that stand for most others), or random");
+  visit("inference_tol", p.inference_tol,
+        "of a document: stop when its topic counts changed by less than this part of its words");
+  visit("inference_max_iter", p.inference_max_iter, "of a document, at most");
+  visit("precision", p.precision,
+        "of inference while training: single (digamma to 1e-6), or double (2e-14)");
+  visit("tol", p.tol,
+        "stop when a pass gained less than this, in nats a word; 0: after all passes");
+}
+
+// THROWS Error(kUsage) naming the parameter and what is allowed.
+void validate(const Parameters& parameters);
+
+Json to_json(const Parameters& parameters);
+Parameters parameters_from_json(const Json& json);
+
+}  // namespace meanwhile::learn::lda
