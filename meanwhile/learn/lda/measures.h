@@ -54,6 +54,8 @@ class Measurer {
   // E[log p(topics | eta)] - E[log q(topics)].
   double topics_part() const { return topics_part_; }
   std::size_t width() const { return norm_.size(); }
+  std::int64_t words() const { return static_cast<std::int64_t>(scale_.size()); }
+  std::int64_t topics() const { return topics_; }
 
  private:
   double bound_of(const Document<double>& document, Scratch& scratch) const;

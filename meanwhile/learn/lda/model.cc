@@ -8,7 +8,6 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/lda/documents.h"
-#include "meanwhile/learn/lda/measures.h"
 #include "meanwhile/learn/lda/parameters.h"
 
 namespace meanwhile::learn::lda {
@@ -93,10 +92,10 @@ void read_together(const data::SafetensorsFile& file, double documents, Model& m
                     numbers(file, "together", {model.topics, each * (each + 1) / 2}, false)};
 }
 
-void check_columns(const Model& model, const data::Dataset& data) {
-  if (data::cols(data.x) != model.words) {
+void check_columns(const Measurer& topics, const data::Dataset& data) {
+  if (data::cols(data.x) != topics.words()) {
     throw Error(ErrorKind::kInput, "the data has {} columns, the model {} words",
-                data::cols(data.x), model.words);
+                data::cols(data.x), topics.words());
   }
 }
 
@@ -179,20 +178,23 @@ Model load_model(const data::SafetensorsFile& file) {
   return model;
 }
 
-void mixtures(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
-              int threads, std::span<double> values) {
-  check_columns(model, data);
+Measurer ready_for_mixtures(const Model& model, int threads) {
   InferOptions infer = model.infer;
   infer.tol = std::min(infer.tol, kMixtureTol);
-  const Measurer measurer(model.lambda, model.words, model.alpha, model.eta, {}, infer, threads);
-  const auto K = static_cast<std::size_t>(model.topics);
+  return Measurer(model.lambda, model.words, model.alpha, model.eta, {}, infer, threads);
+}
+
+void mixtures(const Measurer& topics, const data::Dataset& data, std::int64_t begin,
+              std::int64_t end, int threads, std::span<double> values) {
+  check_columns(topics, data);
+  const auto K = static_cast<std::size_t>(topics.topics());
   std::vector<Measurer::Scratch> scratch(static_cast<std::size_t>(threads));
   for_blocks(begin, end, threads,
              [&](std::size_t, std::int64_t first, std::int64_t last, std::size_t thread) {
                Document<double> document;
                for (std::int64_t row = first; row < last; ++row) {
                  read_document(data.x, row, document);
-                 const auto gamma = measurer.infer(document, scratch[thread]).first(K);
+                 const auto gamma = topics.infer(document, scratch[thread]).first(K);
                  const double sum = std::accumulate(gamma.begin(), gamma.end(), 0.0);
                  double* to = values.data() + static_cast<std::size_t>(row - begin) * K;
                  for (std::size_t k = 0; k < K; ++k) to[k] = gamma[k] / sum;
@@ -201,10 +203,10 @@ void mixtures(const Model& model, const data::Dataset& data, std::int64_t begin,
 }
 
 Json evaluate(const Model& model, const data::Dataset& data, int threads) {
-  check_columns(model, data);
   const std::int64_t rows = data::rows(data.x);
   const Measurer measurer(model.lambda, model.words, model.alpha, model.eta, model.word_counts,
                           model.infer, threads);
+  check_columns(measurer, data);
   const TopWords top = top_words(model.lambda, model.words, model.topics, kCoherenceWords);
   const CoCounter counter(top, model.words);
   std::vector<Measurer::Scratch> scratch(static_cast<std::size_t>(threads));

@@ -12,6 +12,7 @@
 #include "meanwhile/data/vocabulary.h"
 #include "meanwhile/learn/lda/coherence.h"
 #include "meanwhile/learn/lda/kernel.h"
+#include "meanwhile/learn/lda/measures.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::learn::lda {
@@ -45,15 +46,16 @@ struct Model {
 // THROWS Error(kInput) when the file holds no such model, whatever is wrong with it.
 Model load_model(const data::SafetensorsFile& file);
 
-// Mixtures are inferred to this at least (see InferOptions), however training was content with
-// less.
+// The topics made ready for mixtures(), which costs as much as some thousand documents. Inference
+// goes to kMixtureTol at least, where training was content with less.
 inline constexpr double kMixtureTol = 1e-3;
+Measurer ready_for_mixtures(const Model& model, int threads);
 
 // The mixture of each document in rows [begin, end): (end - begin) x topics, each row sums to 1.
 // The mean of Dirichlet(gamma); a document without words has the mean of Dirichlet(alpha). THROWS
 // Error(kInput) when columns do not fit the model, or a count is below 0; so does evaluate().
-void mixtures(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
-              int threads, std::span<double> values);
+void mixtures(const Measurer& topics, const data::Dataset& data, std::int64_t begin,
+              std::int64_t end, int threads, std::span<double> values);
 
 // All measures of doc/lda.md of the model on these documents: perplexity (completion),
 // bound_per_word, perplexity_bound, perplexity_mllib, coherence of the topics by this data. Threads
