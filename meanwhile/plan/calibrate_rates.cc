@@ -7,6 +7,7 @@
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
+#include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/linear/linear.h"
 #include "meanwhile/plan/calibrate.h"
 
@@ -111,6 +112,19 @@ Trial linear_trial(learn::linear::Kind kind, const std::string& solver, const st
           width > 1, cols, width};
 }
 
+Trial lda_trial(const std::string& send, std::int64_t topics, std::int64_t cols,
+                std::int64_t width) {
+  learn::lda::Parameters parameters;
+  parameters.n_topics = topics;
+  parameters.send = send;
+  parameters.passes = 4;
+  parameters.batch_size = std::int64_t{1} << 40;  // all: a round is a pass
+  parameters.tol = 0;
+  parameters.init = "random";
+  return {[parameters] { return std::make_unique<learn::lda::Lda>(parameters); }, true, cols,
+          width};
+}
+
 }  // namespace
 
 std::vector<Rate> measure_rates(const CalibrateOptions& options) {
@@ -136,6 +150,15 @@ std::vector<Rate> measure_rates(const CalibrateOptions& options) {
         linear.push_back(linear_trial(kind, "lbfgs", "model", cols, width));
         linear.push_back(linear_trial(kind, "sgd", "model", cols, width));
         if (!options.quick) linear.push_back(linear_trial(kind, "sgd", "gradient", cols, width));
+      }
+    }
+  }
+  if (!options.quick || options.learner == "lda") {
+    auto& lda = trials.emplace_back("lda", std::vector<Trial>()).second;
+    for (const std::int64_t topics : {20, 200}) {
+      for (const std::int64_t width : {2'048, 32'768}) {
+        lda.push_back(lda_trial("model", topics, 64, width));
+        lda.push_back(lda_trial("gradient", topics, 64, width));
       }
     }
   }

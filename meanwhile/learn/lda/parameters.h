@@ -18,7 +18,7 @@ struct Parameters {
   double kappa = 0.9;
   double tau0 = 0;
   double alpha = 0;
-  bool learn_alpha = false;
+  bool learn_alpha = true;
   double eta = 0;
   std::string init = "documents";
   double inference_tol = 0.02;
