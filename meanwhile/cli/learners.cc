@@ -52,6 +52,10 @@ constexpr LearnerEntry kLearners[] = {
 
 }  // namespace
 
+Predictions TrainedModel::predict(const data::Dataset&, int) const {
+  throw Error(ErrorKind::kUsage, "this model gives rows no labels; see 'transform'");
+}
+
 void TrainedModel::probabilities(const data::Dataset&, std::int64_t, std::int64_t, int,
                                  std::span<double>) const {
   throw Error(ErrorKind::kUsage, "--probabilities: this model gives none; 'train logistic' does");

@@ -57,7 +57,10 @@ class TrainedModel {
   virtual bool knows_nothing_of_more_columns() const { return false; }
   // The words its columns stand for; null when it has none, or knows none.
   virtual std::shared_ptr<const data::Vocabulary> vocabulary() const { return nullptr; }
-  virtual Predictions predict(const data::Dataset& data, int threads) const = 0;
+  // Whether a row has one label. Of a model that gives none, transform() says all there is.
+  virtual bool has_labels() const { return true; }
+  // THROWS Error(kUsage) when there are no labels.
+  virtual Predictions predict(const data::Dataset& data, int threads) const;
   // Labels of the classes, in order; empty when it has none.
   virtual std::vector<std::string> classes() const { return {}; }
   // Of rows [begin, end), (end - begin) x classes, row-major. THROWS Error(kUsage) when the model

@@ -1,4 +1,4 @@
-// meanwhile predict MODEL FILES: the label of each row.
+// meanwhile predict MODEL FILES: the label of each row, or what the model has instead.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +11,7 @@
 #include "meanwhile/cli/commands.h"
 #include "meanwhile/cli/model_flags.h"
 #include "meanwhile/cli/table_output.h"
+#include "meanwhile/cli/transformed.h"
 
 namespace meanwhile::cli {
 
@@ -29,10 +30,12 @@ struct Predict {
     app.add_option("--out", out, ".npy, .csv or .txt; default: lines on standard output")
         ->type_name("FILE");
     app.footer(
+        "\nTopic models have no labels: for each document, the share of each topic in it.\n"
         "\nexamples:\n"
         "  meanwhile predict runs/a points.npy --out labels.npy\n"
         "  meanwhile predict runs/svm test.libsvm | sort | uniq -c\n"
-        "  meanwhile predict runs/logistic test.libsvm --probabilities --out p.npy\n");
+        "  meanwhile predict runs/logistic test.libsvm --probabilities --out p.npy\n"
+        "  meanwhile predict runs/topics reviews.txt --out theta.npy\n");
   }
 
   int run(const Context& context) {
@@ -41,6 +44,10 @@ struct Predict {
     const data::Dataset data = flags.read(context.console, loaded);
     if (probabilities) {
       write_probabilities(context, *loaded.model, data);
+      return kExitDone;
+    }
+    if (!loaded.model->has_labels()) {
+      write_transformed(context.console, *loaded.model, data, flags.threads(), out);
       return kExitDone;
     }
     const Predictions predictions = loaded.model->predict(data, flags.threads());

@@ -1,17 +1,15 @@
-// meanwhile transform MODEL FILES: each row in the terms of the model, in blocks of bounded size.
+// meanwhile transform MODEL FILES: each row in the terms of the model.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "meanwhile/cli/commands.h"
 #include "meanwhile/cli/model_flags.h"
 #include "meanwhile/cli/table_output.h"
+#include "meanwhile/cli/transformed.h"
 
 namespace meanwhile::cli {
 
 namespace {
-
-constexpr std::int64_t kBlockBytes = std::int64_t{16} << 20;
 
 struct Transform {
   ModelFlags flags;
@@ -24,7 +22,9 @@ struct Transform {
     app.footer(
         "\nFor k-means: the distance of each row to every centre. For linear models: the margin of "
         "each\n"
-        "row, or one for every class if there are more than two.\n"
+        "row, or one for every class if there are more than two. For topic models: the share of "
+        "each\n"
+        "topic in the document.\n"
         "\nexamples:\n"
         "  meanwhile transform runs/a points.npy --out distances.npy\n");
   }
@@ -33,17 +33,7 @@ struct Transform {
     check_table_name(out);
     const LoadedModel loaded = flags.load();
     const data::Dataset data = flags.read(context.console, loaded);
-    const std::int64_t rows = data::rows(data.x), cols = loaded.model->transformed_cols();
-    const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / 8 / cols);
-    std::vector<double> values(static_cast<std::size_t>(std::min(block, rows) * cols));
-    TableOutput<double> table(context.console, out, rows, cols);
-    for (std::int64_t begin = 0; begin < rows; begin += block) {
-      const std::int64_t end = std::min(rows, begin + block);
-      const std::span part(values.data(), static_cast<std::size_t>((end - begin) * cols));
-      loaded.model->transform(data, begin, end, flags.threads(), part);
-      table.append(part);
-    }
-    table.commit();
+    write_transformed(context.console, *loaded.model, data, flags.threads(), out);
     return kExitDone;
   }
 };
