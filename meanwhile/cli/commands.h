@@ -47,6 +47,7 @@ Command add_predict(CLI::App& program);
 Command add_transform(CLI::App& program);
 Command add_evaluate(CLI::App& program);
 Command add_inspect(CLI::App& program);
+Command add_topics(CLI::App& program);
 Command add_convert(CLI::App& program);
 Command add_completion(CLI::App& program);
 

@@ -63,12 +63,17 @@ void TrainedModel::probabilities(const data::Dataset&, std::int64_t, std::int64_
 
 std::span<const LearnerEntry> learners() { return kLearners; }
 
-LoadedModel load_model(const std::filesystem::path& path) {
+std::filesystem::path model_file(const std::filesystem::path& path) {
   std::error_code error;
-  std::filesystem::path file = path;
-  if (std::filesystem::is_directory(path, error)) {
-    file = job::RunDirectory::open(path).newest_state();
+  if (!std::filesystem::exists(path, error)) {
+    throw Error(ErrorKind::kInput, "{}: no such run directory or model file", path.string());
   }
+  const bool run = std::filesystem::is_directory(path, error);
+  return run ? job::RunDirectory::open(path).newest_state() : path;
+}
+
+LoadedModel load_model(const std::filesystem::path& path) {
+  const std::filesystem::path file = model_file(path);
   const data::SafetensorsFile opened(file);
   const data::Metadata& metadata = opened.metadata();
   const auto kind = metadata.find("kind");

@@ -94,7 +94,10 @@ struct LoadedModel {
   std::unique_ptr<TrainedModel> model;
 };
 
-// The model in `path`: a run directory (its newest state) or a model file. THROWS Error(kInput).
+// The file of the model in `path`: a run directory (its newest state) or a model file. THROWS
+// Error(kInput).
+std::filesystem::path model_file(const std::filesystem::path& path);
+// The model there. THROWS Error(kInput).
 LoadedModel load_model(const std::filesystem::path& path);
 
 // k-means, in kmeans.cc.

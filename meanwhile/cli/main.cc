@@ -36,8 +36,9 @@ int run(const Context& context) {
   for (const auto add : {add_submit, add_plan, add_simulate}) {
     for (Command& command : add(program)) commands.push_back(std::move(command));
   }
-  for (const auto add : {add_calibrate, add_worker, add_status, add_fetch, add_cancel, add_predict,
-                         add_transform, add_evaluate, add_inspect, add_convert, add_completion}) {
+  for (const auto add :
+       {add_calibrate, add_worker, add_status, add_fetch, add_cancel, add_predict, add_transform,
+        add_evaluate, add_inspect, add_topics, add_convert, add_completion}) {
     commands.push_back(add(program));
   }
   try {

@@ -46,6 +46,18 @@ TEST(TopWords, AreAllWhenThereAreFewer) {
   EXPECT_THAT(top_words(lambda, 3, 1, 0).of(0), ElementsAre());
 }
 
+TEST(TopWords, OfMostRelevanceAreLiftedByHowRareTheyAre) {
+  const std::vector<double> lambda = {90, 30, 5, 7}, counts = {1000, 40, 6, 0};
+  const auto by = [&](double relevance) {
+    const auto factors = relevance_factors(counts, relevance);
+    const auto found = top_words(lambda, 4, 1, 4, factors);
+    return found.words;
+  };
+  EXPECT_THAT(by(1), ElementsAre(0, 1, 2, 3));  // those that occur, by probability
+  EXPECT_THAT(by(0), ElementsAre(2, 1, 0, 3));  // 5/6, 30/40, 90/1000
+  EXPECT_THAT(by(0.6), ElementsAre(1, 0, 2, 3));
+}
+
 TEST(CoCounter, CountsEveryPairOfATopicOnceADocument) {
   const TopWords top{2, 3, {4, 0, 2, 2, 3, 4}};
   const CoOccurrence together = count(top, 6, {{0, 2, 4}, {2, 4}, {1, 5}, {}, {3}, {0}});

@@ -36,7 +36,7 @@ double mean_of_pairs(const CoOccurrence& together, std::int64_t topic, std::int6
 }  // namespace
 
 TopWords top_words(std::span<const double> lambda, std::int64_t words, std::int64_t topics,
-                   std::int64_t each) {
+                   std::int64_t each, std::span<const double> factors) {
   TopWords top;
   top.topics = topics;
   top.each = std::min(each, words);
@@ -46,8 +46,9 @@ TopWords top_words(std::span<const double> lambda, std::int64_t words, std::int6
   std::vector<std::vector<Candidate>> best(static_cast<std::size_t>(topics));
   for (std::int64_t word = 0; word < words; ++word) {
     const double* row = lambda.data() + word * topics;
+    const double factor = factors.empty() ? 1 : factors[static_cast<std::size_t>(word)];
     for (std::size_t k = 0; k < best.size(); ++k) {
-      const Candidate candidate{row[k], static_cast<std::int32_t>(word)};
+      const Candidate candidate{row[k] * factor, static_cast<std::int32_t>(word)};
       if (best[k].size() == kept) {
         if (!likelier(candidate, best[k].front())) continue;
         std::pop_heap(best[k].begin(), best[k].end(), likelier);
@@ -63,6 +64,14 @@ TopWords top_words(std::span<const double> lambda, std::int64_t words, std::int6
     for (const Candidate& candidate : heap) top.words.push_back(candidate.word);
   }
   return top;
+}
+
+std::vector<double> relevance_factors(std::span<const double> word_counts, double relevance) {
+  std::vector<double> factors;
+  for (const double count : word_counts) {
+    factors.push_back(count > 0 ? std::pow(count, relevance - 1) : 0);
+  }
+  return factors;
 }
 
 double CoOccurrence::count(std::int64_t topic, std::int64_t i, std::int64_t j) const {

@@ -22,9 +22,16 @@ struct TopWords {
   }
 };
 
-// The `each` likeliest words of every topic, or all there are. `lambda`: words x topics.
+// The `each` likeliest words of every topic, or all there are. `lambda`: words x topics. `factors`:
+// none, or one for each word, by which its lambda counts.
 TopWords top_words(std::span<const double> lambda, std::int64_t words, std::int64_t topics,
-                   std::int64_t each = kTopWords);
+                   std::int64_t each = kTopWords, std::span<const double> factors = {});
+
+// Factors for the words of most relevance to a topic (Sievert and Shirley, 2014),
+//   relevance log(phi) + (1 - relevance) log(phi / p)
+// where p is the share of the word in all data: its order is that of lambda p^(relevance - 1).
+// Words that never occur come last. `relevance`: 0 to 1, and 1 is the likeliest words.
+std::vector<double> relevance_factors(std::span<const double> word_counts, double relevance);
 
 // Documents in which word i and word j <= i of a topic's top words both occur; i = j: in which word
 // i does. In order (0,0), (1,0), (1,1), (2,0), ...

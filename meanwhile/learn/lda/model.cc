@@ -67,6 +67,7 @@ std::vector<double> numbers(const data::SafetensorsFile& file, const char* name,
 }
 
 void read_shape(const data::SafetensorsFile& file, Model& model) {
+  if (!file.has("lambda")) refuse("it has no lambda; was training stopped before it had topics?");
   const data::Tensor& lambda = file.tensor("lambda");
   const bool matrix = lambda.shape.size() == 2 && lambda.shape[0] >= 1 && lambda.shape[1] >= 1;
   if (!matrix || lambda.shape[0] > std::numeric_limits<std::int32_t>::max()) {
