@@ -2,13 +2,13 @@
 //
 // Only operations that every machine rounds alike (no fused multiply-add, no estimates of
 // reciprocals), so results are the same bits for any width of vectors. Errors, over the whole range
-// (special_test.cc):
+// (lda_special_test.cc):
 //
-//                 float                double
-//   exp           1.2e-7 relative      4e-16 relative
-//   log           1.2e-7 relative*     4e-16 relative*      *absolute near 1
-//   exp(digamma)  1e-6 relative+       2e-14 relative+      +times 1 + 1/x, its condition
-//   digamma       1e-6                 2e-14                absolute below 1, relative above
+//                 float      double
+//   exp           3e-7       4e-16      relative
+//   log           2e-7       4e-16      relative
+//   exp(digamma)  5e-7       2e-15      relative, times 1 + 1/x, its condition
+//   digamma       1e-6       4e-15      absolute below 1, relative above
 //
 // digamma goes up by psi(x) = psi(x + m) - sum of 1 / (x + i), and there by
 // exp(psi(y + 1/2)) = y + 1/(24 y) - 37/(5760 y^3) + 10313/(2903040 y^5) - ...: no logarithm is
