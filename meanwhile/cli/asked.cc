@@ -43,9 +43,11 @@ AskedFlags::AskedFlags(CLI::App& app, const LearnerEntry& entry) : asked_{entry}
                                  "depends on it, never on the workers; 0: by the data's size",
                                  0));
   if (entry.held_out) {
-    eval_option_ = job(app.add_option("--eval", asked_.eval,
-                                      "held-out data, to stop when its loss no longer falls"))
-                       ->type_name("FILE");
+    eval_option_ =
+        job(app.add_option("--eval", asked_.eval,
+                           "held-out data to measure the model on; linear models stop when its "
+                           "loss no longer falls"))
+            ->type_name("FILE");
   }
   job(add_choice(app, "--simd", simd_, base::simd_targets(),
                  "no better instruction set than this; results are the same"));

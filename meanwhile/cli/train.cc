@@ -44,7 +44,8 @@ std::string last_measures(const Json& record) {
   };
   const Json chosen = record.value("chosen", Json::object());  // outlives the walk over it
   for (const auto& [name, value] : chosen.items()) add(name, value);
-  for (const char* name : {"held_out_loss", "held_out_accuracy"}) {
+  for (const char* name : {"held_out_loss", "held_out_accuracy", "perplexity_bound",
+                           "held_out_perplexity", "coherence_npmi"}) {
     if (record.contains(name)) add(name, record[name]);
   }
   return text.empty() ? text : text + "\n";
@@ -283,8 +284,10 @@ int Train::report(const Context& context, Node& node) const {
       node.record["simd"].get<std::string>(), last_measures(result.record),
       node.record.contains("bill") ? bill_text(node.record["bill"]) : "", compared, path));
   if (!result.done) console.say(fmt::format("  {}\n", resume));
-  console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} {2} --out labels.npy\n", program,
-                          path, asked_.input.as_typed()));
+  const bool topics = asked_.entry.of_text;
+  console.say(fmt::format("  {0} {1} {2}\n  {0} predict {2} {3} --out {4}.npy\n", program,
+                          topics ? "topics" : "inspect", path, asked_.input.as_typed(),
+                          topics ? "mixtures" : "labels"));
   return kExitDone;
 }
 

@@ -164,8 +164,8 @@ void Lda::absorb_score(std::span<const double> total, Outcome& outcome) {
   const Sums sums = Sums::get(total);
   const Json measures = measures_json(sums, measurer_->topics_part(), progress_.tokens);
   outcome.phase = Phase::kScore;
-  outcome.record = {{"documents", progress_.seen}};
-  outcome.record.update(measures);
+  outcome.record = measures;
+  outcome.record["documents"] = progress_.seen;
   outcome.objective = -measures.value("bound_per_word", -progress_.objective);
   put_held_out(total.subspan(Sums::kSize), outcome);
   together_.topics = top_.topics;
@@ -222,7 +222,7 @@ void Lda::prepare_topics(Benches<T>& benches) {
     for (std::size_t w = begin; w < end; ++w) {
       T* const row = benches.topics.data() + w * width;
       for (std::size_t k = 0; k < K; ++k) row[k] = static_cast<T>(lambda_[w * K + k]);
-      std::fill(row + K, row + width, T{1});
+      std::fill(row + K, row + width, T{0});
     }
     if (!expect) return;
     expect_rows(std::span(benches.topics.data() + begin * width, (end - begin) * width),

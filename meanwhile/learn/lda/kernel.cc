@@ -157,7 +157,7 @@ HWY_INLINE void pass(std::size_t width, Inference<T>& x) {
   const Tag<T> d;
   constexpr std::size_t step = static_cast<std::size_t>(kStep<T>);
   constexpr std::size_t lanes = static_cast<std::size_t>(kLanes<T>);
-  constexpr T kLeast = sizeof(T) == 4 ? T(1e-37) : T(1e-300);
+  constexpr T kLeast = sizeof(T) == 4 ? T(1e-30) : T(1e-290);  // count / it is finite
   const T* HWY_RESTRICT theta = x.theta.data();
   T* HWY_RESTRICT total = x.sums.data();
   std::fill(x.sums.begin(), x.sums.end(), T{0});
@@ -228,7 +228,7 @@ HWY_INLINE void infer_one(const Document<T>& document, const T* alpha, std::size
   const Tag<T> d;
   const T each = static_cast<T>(document.tokens / static_cast<double>(topics));
   for (std::size_t k = 0; k < topics; ++k) x.gamma[k] = alpha[k] + each;
-  std::fill(x.gamma.begin() + static_cast<std::ptrdiff_t>(topics), x.gamma.end(), T{1});
+  std::fill(x.gamma.begin() + static_cast<std::ptrdiff_t>(topics), x.gamma.end(), T{0});
   const T enough = static_cast<T>(options.tol * document.tokens);
   for (x.iterations = 1;; ++x.iterations) {
     x.theta_scale =
@@ -245,12 +245,14 @@ HWY_INLINE void learn(const Document<T>& document, const Inference<T>& x, T weig
   constexpr std::size_t step = static_cast<std::size_t>(kStep<T>);
   const std::size_t width = x.theta.size();
   for (std::size_t i = 0; i < document.words.size(); ++i) {
-    const Vec<T> share = hn::Set(d, weight * x.share[i]);
+    const Vec<T> share = hn::Set(d, x.share[i]), times = hn::Set(d, weight);
     T* HWY_RESTRICT to = gain + static_cast<std::size_t>(document.words[i]) * width;
     const T* HWY_RESTRICT beta = x.beta.data() + i * width;
     for (std::size_t k = 0; k < width; k += step) {
       const Vec<T> part = hn::Mul(hn::LoadU(d, x.theta.data() + k), hn::LoadU(d, beta + k));
-      hn::StoreU(hn::Add(hn::LoadU(d, to + k), hn::Mul(share, part)), d, to + k);
+      // A share may be near the largest number: times its part of the word first, which is small.
+      const Vec<T> learned = hn::Mul(times, hn::Mul(share, part));
+      hn::StoreU(hn::Add(hn::LoadU(d, to + k), learned), d, to + k);
     }
   }
 }

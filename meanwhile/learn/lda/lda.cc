@@ -34,7 +34,7 @@ namespace {
 
 constexpr const char* kStages[] = {"statistics", "train", "score"};
 constexpr std::size_t kHead = 2;                    // of the statistics
-constexpr std::int64_t kBoundEvery = 16;            // one of so many documents shows how it goes
+constexpr std::uint64_t kBoundEvery = 16;           // one of so many documents shows how it goes
 constexpr std::int64_t kScoreDocuments = 2000;      // of all, for the bound of the final topics
 constexpr std::uint32_t kSampleRound = 0xffffffff;  // no pass has this number
 constexpr double kSmallestGain = 1e-6;              // then what was gained is scaled afresh
@@ -281,7 +281,8 @@ void Lda::work_train(int shard, std::span<double> update, Benches<T>& benches) c
     }
     infer(document, alpha, K, options, x);
     tail.iterations += static_cast<double>(x.iterations);
-    if (static_cast<std::int64_t>(tail.documents) % kBoundEvery == 0) {
+    // The same ones in every pass, so that passes can be compared.
+    if (document_number(document) % kBoundEvery == 0) {
       tail.bound += bound_of<T>(document, x, alpha, K, prior);
       tail.bound_tokens += document.tokens;
     }
