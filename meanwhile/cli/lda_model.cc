@@ -44,9 +44,14 @@ class LdaModel final : public TrainedModel {
                         {"prevalence", prevalence[static_cast<std::size_t>(topic)]},
                         {"words", words}});
     }
-    return {{"n_topics", model_.topics}, {"words", model_.words}, {"documents", model_.documents},
-            {"tokens", model_.tokens},   {"eta", model_.eta},     {"alpha", model_.alpha},
-            {"prevalence", prevalence},  {"topics", topics}};
+    return {{"n_topics", model_.topics},
+            {"words", model_.words},
+            {"documents", static_cast<std::int64_t>(model_.documents)},
+            {"tokens", model_.tokens},
+            {"eta", model_.eta},
+            {"alpha", model_.alpha},
+            {"prevalence", prevalence},
+            {"topics", topics}};
   }
 
  private:

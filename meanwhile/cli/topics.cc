@@ -83,7 +83,7 @@ Json to_json(const Model& model, const std::vector<Topic>& topics) {
   }
   Json json = {{"n_topics", model.topics},
                {"words", model.words},
-               {"documents", model.documents},
+               {"documents", static_cast<std::int64_t>(model.documents)},
                {"tokens", model.tokens},
                {"eta", model.eta}};
   if (coherent) {

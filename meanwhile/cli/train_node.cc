@@ -97,6 +97,11 @@ void load(const Asked& asked, Progress& progress, Node& node) {
 std::unique_ptr<learn::Learner> make_learner(const Asked& asked, Console& console,
                                              const Node& node) {
   if (!asked.resumed || !asked.resumed->state) return asked.learner->begin();
+  const data::Unknown& unknown = node.part.data.unknown;
+  if (asked.entry.of_text && unknown.tokens > 0 && node.first()) {
+    console.say(fmt::format("note: {} of {} words are not in the vocabulary of {}\n",
+                            unknown.tokens, unknown.of_tokens, asked.resume));
+  }
   if (!node.other_data) return asked.learner->go_on(*asked.resumed->state);
   if (!asked.learner->takes_data_as_it_comes() && node.first()) {
     console.say(

@@ -183,6 +183,8 @@ TEST(LdaModel, SaysOfItselfWhatCanBe) {
   file = {};
   file.about["tokens"] = -5;
   EXPECT_THAT(file.error(), HasSubstr("'tokens' is -5"));
+  file.about["tokens"] = 1e300;
+  EXPECT_THAT(file.error(), HasSubstr("'tokens' is 1e+300"));
   file.about["tokens"] = "many";
   EXPECT_THAT(file.error(), HasSubstr("'tokens' is no number"));
   file = {};

@@ -54,7 +54,7 @@ void Lda::absorb_statistics(std::span<const double> total) {
   word_counts_.resize(words(), 0.0);
   for (std::size_t w = 0; w < words(); ++w) word_counts_[w] += total[2 + w];
   progress_.stage = "train";
-  if (continued_) return;
+  if (continued()) return;
 
   const std::size_t K = topics();
   lambda_.resize(words() * K);

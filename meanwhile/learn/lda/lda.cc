@@ -124,7 +124,11 @@ double Lda::tau0() const {
   return std::max(1.0, documents / each);
 }
 
-double Lda::step(double t) const { return std::min(0.9, std::pow(tau0() + t, -parameters_.kappa)); }
+double Lda::step(double t) const {
+  const double rho = std::min(0.9, std::pow(tau0() + t, -parameters_.kappa));
+  // Documents that come later count as much as those before, however often they are passed over.
+  return continued() ? rho / static_cast<double>(parameters_.passes) : rho;
+}
 
 void Lda::check_words() {
   if (words_ != data::cols(job_.data->x)) {
@@ -156,7 +160,7 @@ void Lda::attach(const Attachment& attachment) {
 
 std::vector<std::int64_t> Lda::sample_slots() const {
   std::vector<std::int64_t> slots(1, 0);
-  const bool sampled = !continued_ && parameters_.init == "documents";
+  const bool sampled = !continued() && parameters_.init == "documents";
   const std::int64_t wanted =
       sampled ? std::min(rows_, Sample::documents_for(parameters_.n_topics)) : 0;
   for (const data::Shard& shard : job_.shards) {

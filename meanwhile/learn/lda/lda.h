@@ -69,6 +69,8 @@ class Lda final : public Learner {
   struct Benches;
 
   Stage stage() const;
+  // Whether the topics are of other data, too.
+  bool continued() const { return progress_.old_documents > 0; }
   std::size_t words() const { return static_cast<std::size_t>(words_); }
   std::size_t topics() const { return static_cast<std::size_t>(parameters_.n_topics); }
   std::int64_t rounds_a_pass(std::int64_t rows) const;
@@ -112,7 +114,6 @@ class Lda final : public Learner {
   std::vector<std::string> vocabulary_;
   TopWords top_;
   CoOccurrence together_;
-  bool continued_ = false;  // the topics are of other data
 
   std::unique_ptr<Benches<float>> single_;
   std::unique_ptr<Benches<double>> double_;

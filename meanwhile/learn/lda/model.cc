@@ -17,7 +17,8 @@ using base::ErrorKind;
 
 namespace {
 
-constexpr std::int64_t kBlock = 64;  // documents
+constexpr std::int64_t kBlock = 64;      // documents
+constexpr double kMostCounted = 0x1p53;  // by a double, one by one
 
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -46,7 +47,7 @@ double count_of(const Json& about, const char* name) {
   const Json& value = about.at(name);
   if (!value.is_number()) refuse("'{}' is no number", name);
   const double count = value.get<double>();
-  if (!std::isfinite(count) || count < 0) refuse("'{}' is {}", name, count);
+  if (!(count >= 0 && count <= kMostCounted)) refuse("'{}' is {}", name, count);
   return count;
 }
 

@@ -104,7 +104,6 @@ void Lda::start_from(const data::SafetensorsFile& file) {
   progress_.old_documents = documents;
   progress_.tokens = tokens;
   progress_.seen = seen;
-  continued_ = true;
 }
 
 }  // namespace meanwhile::learn::lda
