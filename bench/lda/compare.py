@@ -30,8 +30,8 @@ TIMEOUT = 3600  # seconds, of one run
 # much, so each peer is run with larger or smaller ones, too, and its best counts.
 SETTINGS = {"scikit-learn": [(jobs, batch) for batch in (128, 1000, 2000) for jobs in (1, 2)],
             "gensim": [(jobs, batch) for batch in (2000, 500) for jobs in (1, 2)]}
-BATCHES = [2**k for k in range(5, 16)]  # of models against gradients, the same for both
-SCHEDULES = [(10, 0.7), (1, 0.5), (64, 0.7)]  # tau0 and kappa, the same for both
+BATCHES = [2**k for k in range(8, 17)]  # of models against gradients, the same for both; more than all are all
+KAPPAS = [0.51, 0.7, 0.9]  # of both; tau0 is so many documents for both
 
 summary = []  # rows of the table at the end: what, measured, asked, whether it holds
 
@@ -83,7 +83,7 @@ class Bench:
         wanted = passes or (data.passes if documents is None else max(data.passes, math.ceil(documents / data.documents)))
         limit = [] if documents is None else ["--max-documents", documents]
         self.process([PROGRAM, "train", "lda", data.train, "--n-topics", data.topics, "--passes", wanted, "--alpha", repr(data.prior),
-                      "--eta", repr(data.prior), "--workers", CORES, "--seed", seed, "--out", out, "--quiet", *self.flags, *flags, *limit])
+                      "--no-learn-alpha", "--eta", repr(data.prior), "--tol", 0, "--workers", CORES, "--seed", seed, "--out", out, "--quiet", *self.flags, *flags, *limit])
         rounds = [r for r in map(json.loads, open(out / "metrics.jsonl")) if "round" in r]
         return self.note(data, dict(system="meanwhile", setting=" ".join(map(str, flags)), seed=seed, rounds=len(rounds),
                                     seconds=json.load(open(out / "run.json"))["seconds"]["train"], documents=rounds[-1]["documents"],
@@ -204,22 +204,23 @@ def reach(bench, data, run, target, beat, known):
     return dict(rounds=best["rounds"], perplexity=best["perplexity"], batch=run["batch"])
 
 
-def send(bench, data, shards):
+def send(bench, data, shards, init):
     best = {"model": {}, "gradient": {}}  # batch -> the best over the schedules
     every = []
-    for batch in [b for b in BATCHES if b <= data.documents]:
+    where = f"{data.name}, {init} first topics"
+    for batch in [b for b in BATCHES if b < 2 * data.documents]:
         for way in best:
-            for tau0, kappa in SCHEDULES:
-                flags = ["--send", way, "--batch-size", batch, "--shards", shards, "--tau0", tau0, "--kappa", kappa]
-                run = dict(bench.ours(data, 1, flags), flags=flags, batch=batch, way=way, tau0=tau0, kappa=kappa)
+            for kappa in KAPPAS:
+                flags = ["--send", way, "--batch-size", batch, "--shards", shards, "--kappa", kappa, "--init", init]
+                run = dict(bench.ours(data, 1, flags), flags=flags, batch=batch, way=way, kappa=kappa)
                 every.append(run)
                 if batch not in best[way] or run["perplexity"] < best[way][batch]["perplexity"]:
                     best[way][batch] = run
-    say = lambda run: f"{run['perplexity']:,.1f} ({run['rounds']} rounds; tau0 {run['tau0']}, kappa {run['kappa']})"
-    table(f"{data.name}: perplexity after {data.documents * data.passes:,} documents, {shards} shards, the best of {len(SCHEDULES)} schedules",
+    say = lambda run: f"{run['perplexity']:,.1f} ({run['rounds']} rounds; kappa {run['kappa']})"
+    table(f"{where}: perplexity after {data.documents * data.passes:,} documents, {shards} shards, the best of {len(KAPPAS)} schedules",
           ["batch", "send model", "send gradient"], [[b, say(best["model"][b]), say(best["gradient"][b])] for b in best["model"]])
     top = {way: min(runs.values(), key=lambda run: run["perplexity"]) for way, runs in best.items()}
-    asked(f"{data.name}: best perplexity of models, of gradients",
+    asked(f"{where}: best perplexity of models, of gradients",
           ", ".join(f"{top[w]['perplexity']:,.1f} at batch {top[w]['batch']}" for w in ("model", "gradient")), "lower, at a larger batch",
           top["model"]["perplexity"] < top["gradient"]["perplexity"] and top["model"]["batch"] > top["gradient"]["batch"])
     rows, known = [], {}
@@ -233,8 +234,8 @@ def send(bench, data, shards):
         cells = [f"{found[w]['rounds']} (batch {found[w]['batch']}, {found[w]['perplexity']:,.1f})" if w in found else "not reached" for w in best]
         ratio = found["gradient"]["rounds"] / found["model"]["rounds"] if len(found) == 2 else 0
         rows.append([f"{target:,.1f}", *cells, f"{ratio:.1f}x" if ratio else ""])
-        asked(f"{data.name}: rounds to {above:g} x the best of gradients", rows[-1][3] or "not reached", ">= 5x fewer", ratio >= 5)
-    table(f"{data.name}: fewest rounds to a perplexity, over all batches and schedules", ["perplexity", "send model", "send gradient", "fewer"], rows)
+        asked(f"{where}: rounds to {above:g} x the best of gradients", rows[-1][3] or "not reached", ">= 5x fewer", ratio >= 5)
+    table(f"{where}: fewest rounds to a perplexity, over all batches and schedules", ["perplexity", "send model", "send gradient", "fewer"], rows)
 
 
 def main():
@@ -248,10 +249,14 @@ def main():
     parser.add_argument("--generated-passes", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--shards", type=int, default=8, help="of models against gradients")
+    parser.add_argument("--jobs", type=int, default=0, help="of peers; 0: one and two, and the better of them counts")
     parser.add_argument("--peers-only", action="store_true")
     parser.add_argument("--flags", default="", help="given to every run of this program")
     parser.add_argument("--out", type=pathlib.Path, default=corpora.CACHE / "runs.jsonl", help="all runs, as JSON lines")
     arguments = parser.parse_args()
+    if arguments.jobs:
+        for name, settings in SETTINGS.items():
+            SETTINGS[name] = [(jobs, batch) for jobs, batch in settings if jobs == arguments.jobs]
     print("  ".join(f"{p} {importlib.metadata.version(p)}" for p in ("numpy", "scipy", "scikit-learn", "gensim")), flush=True)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="meanwhile-bench-") as name, open(arguments.out, "a") as log:
@@ -260,7 +265,8 @@ def main():
             if arguments.rows in (None, "peers"):
                 peers(bench, data, arguments.repeat, arguments.peers_only)
             if arguments.rows in (None, "send") and not arguments.peers_only:
-                send(bench, data, arguments.shards)
+                for init in ("random", "documents"):
+                    send(bench, data, arguments.shards, init)
     if summary:
         table("What was asked for", ["what", "measured", "asked", "holds"], summary)
 
