@@ -28,6 +28,7 @@ std::vector<double> likeliest_alpha(std::span<const double> mean_log_theta,
                                     std::span<const double> start) {
   const std::size_t K = start.size();
   std::vector<double> alpha(start.begin(), start.end()), digamma(K), gradient(K), curve(K);
+  if (K == 1) return alpha;  // all mixtures are the same under any
   for (int i = 0; i < kSteps; ++i) {
     double sum = 0;
     for (const double a : alpha) sum += a;
