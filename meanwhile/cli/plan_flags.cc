@@ -137,8 +137,10 @@ learn::Shape PlanFlags::shape() const {
       throw Error(ErrorKind::kUsage, "--rows and --dims: are for when no data file is named");
     }
     input_.check();
-    const data::Dataset data = input_.read(base::hardware_threads());
-    if (entry_.held_out && data.labels.empty()) {
+    data::ReadOptions read = input_.options(base::hardware_threads());
+    if (entry_.of_text) read.fallback = data::Format::kText;
+    const data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, read);
+    if (entry_.held_out && !entry_.of_text && data.labels.empty()) {
       throw Error(ErrorKind::kInput,
                   "the data has no labels; in CSV, --label-column says which column they are in");
     }

@@ -33,9 +33,9 @@ using base::ErrorKind;
 namespace {
 
 constexpr const char* kStages[] = {"statistics", "train", "score"};
-constexpr std::size_t kHead = 2;                    // of the statistics
-constexpr std::uint64_t kBoundEvery = 16;           // one of so many documents shows how it goes
-constexpr std::int64_t kScoreDocuments = 2000;      // of all, for the bound of the final topics
+constexpr std::size_t kHead = 2;                // of the statistics
+constexpr std::int64_t kFewDocuments = 1024;    // all of these show how it goes; of more, a 16th
+constexpr std::int64_t kScoreDocuments = 2000;  // of all, for the bound of the final topics
 constexpr std::uint32_t kSampleRound = 0xffffffff;  // no pass has this number
 constexpr double kSmallestGain = 1e-6;              // then what was gained is scaled afresh
 
@@ -286,7 +286,7 @@ void Lda::work_train(int shard, std::span<double> update, Benches<T>& benches) c
     infer(document, alpha, K, options, x);
     tail.iterations += static_cast<double>(x.iterations);
     // The same ones in every pass, so that passes can be compared.
-    if (document_number(document) % kBoundEvery == 0) {
+    if (rows_ < kFewDocuments || document_number(document) >> 60 == 0) {
       tail.bound += bound_of<T>(document, x, alpha, K, prior);
       tail.bound_tokens += document.tokens;
     }
