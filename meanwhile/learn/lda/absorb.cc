@@ -174,10 +174,9 @@ void Lda::absorb_score(std::span<const double> total, Outcome& outcome) {
   const auto counts = total.subspan(2 * Sums::kSize + 1);
   together_.counts.assign(counts.begin(), counts.end());
   double mass = 0, mutual = 0;
-  constexpr std::int64_t kWords = 10;
   for (std::int64_t k = 0; k < parameters_.n_topics; ++k) {
-    mass += u_mass(together_, k, kWords);
-    mutual += npmi(together_, k, kWords);
+    mass += u_mass(together_, k, kCoherenceWords);
+    mutual += npmi(together_, k, kCoherenceWords);
   }
   outcome.record["coherence_npmi"] = mutual / static_cast<double>(parameters_.n_topics);
   outcome.record["coherence_u_mass"] = mass / static_cast<double>(parameters_.n_topics);

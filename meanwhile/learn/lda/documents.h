@@ -1,6 +1,7 @@
 // Rows of a matrix as documents.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <variant>
 
@@ -51,7 +52,7 @@ std::uint64_t document_number(const Document<T>& document) {
   const auto add = [&](std::uint64_t bits) { hash = (hash ^ bits) * 0x100000001b3; };
   for (std::size_t i = 0; i < document.words.size(); ++i) {
     add(static_cast<std::uint64_t>(document.words[i]));
-    add(static_cast<std::uint64_t>(document.counts[i] * T{64}));
+    add(std::bit_cast<std::uint64_t>(static_cast<double>(document.counts[i])));
   }
   return hash;
 }

@@ -52,7 +52,7 @@ void describe(P& p, Visit&& visit) {
         "of a document: stop when its topic counts changed by less than this part of its words");
   visit("inference_max_iter", p.inference_max_iter, "of a document, at most");
   visit("precision", p.precision,
-        "of inference while training: single (digamma to 1e-6), or double (2e-14)");
+        "of inference while training: single (digamma to 1e-6), or double (4e-15)");
   visit("tol", p.tol,
         "stop when a pass gained less than this, in nats a word; 0: after all passes");
 }
