@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Clusters images of handwritten digits and learns to tell them apart with what was built, and shows each command with its output.
+# Clusters images of handwritten digits, learns to tell them apart, and finds the topics of this project's own pages with what was built;
+# shows each command with its output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +8,7 @@ program=build/release/meanwhile
 data=demo/digits.csv.gz
 run=runs/demo
 
-rm -rf "$run" "$run-logistic"  # of the last demo
+rm -rf "$run" "$run-logistic" "$run-topics"  # of the last demo
 
 show() {
   echo
@@ -32,6 +33,11 @@ echo
 echo "Now with the labels: a linear model that tells the digits apart, a fifth of the rows held out."
 show "$program" train logistic "$data" --label-column -1 --validation-fraction 0.2 --seed 7 --out "$run-logistic"
 show "$program" evaluate "$run-logistic" "$data" --label-column -1
+
+echo
+echo "And what the pages of this project are about, each line of them a document:"
+show "$program" train lda doc/*.md README.md --format text --n-topics 8 --seed 1 --out "$run-topics"
+show "$program" topics "$run-topics" --top 10
 
 echo
 echo "The record of the run is in $run: run.json, metrics.jsonl, trace.json (opens in Perfetto), and"
