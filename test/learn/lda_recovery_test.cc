@@ -24,7 +24,7 @@ TEST(LdaRecovery, FindsTheTopicsThatDocumentsAreOf) {
     p.n_topics = kTopics;
     p.send = send;
     p.passes = 3;
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
       const auto trained = test::train(p, data, test::with_shards(4, 2, seed));
       const auto other = test::train(p, data, test::with_shards(4, seed == 1 ? 1 : 3, seed));
       EXPECT_EQ(trained.lambda, other.lambda) << send << ", seed " << seed;

@@ -193,6 +193,22 @@ TEST_F(LdaOnline, AnInterruptOnLaterDocumentsGivesTheSameBits) {
   }
 }
 
+// As a job at a store begins: workers have nothing but the state that was submitted.
+TEST_F(LdaOnline, TopicsAreInTheStateBeforeTheFirstRound) {
+  Lda first(parameters()), whole(parameters());
+  test::train(first, documents(1), test::with_shards(4));
+  const SavedLda saved(first);
+  const data::Dataset later = documents(2, 300);
+  whole.start_from(saved.file());
+  const SavedLda begun(whole);
+  const auto expected = test::train(whole, later, test::with_shards(4));
+  Lda restored(parameters()), started(parameters());
+  restored.restore(begun.file());
+  EXPECT_EQ(test::train(restored, later, test::with_shards(4)).lambda, expected.lambda);
+  started.start_from(begun.file());
+  EXPECT_EQ(test::train(started, later, test::with_shards(4)).lambda, expected.lambda);
+}
+
 TEST_F(LdaOnline, WhatWasStoppedBeforeItLearnedAnythingBeginsAnew) {
   const data::Dataset data = documents(1, 100);
   Lda nothing(parameters()), fresh(parameters()), started(parameters());

@@ -15,12 +15,14 @@
 
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
+#include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/linear/linear.h"
 #include "meanwhile/service/archive.h"
 #include "meanwhile/service/result.h"
 #include "meanwhile/service/submit.h"
 #include "meanwhile/service/worker.h"
 #include "test/job/toy_learner.h"
+#include "test/learn/lda_data.h"
 #include "test/service/place.h"
 
 namespace meanwhile::service {
@@ -112,6 +114,13 @@ inline Kind linear(const std::string& name, const std::string& learner, const Js
   return made;
 }
 
+inline Kind lda(const std::string& name, const Json& parameters) {
+  const auto settled = learn::lda::parameters_from_json(parameters);
+  return {name, [=] { return std::make_unique<learn::lda::Lda>(settled); },
+          test::dataset(test::some_documents(150, 60, 7)),
+          test::dataset(test::some_documents(40, 60, 8))};
+}
+
 // One of each way a learner goes about it.
 inline std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
@@ -145,6 +154,9 @@ inline std::vector<Kind> all_kinds() {
                           {"max_iter", 8},
                           {"validation_fraction", 0.2}},
                          {.classes = 4, .sparse = true}));
+  kinds.push_back(lda("topics", {{"n_topics", 3}, {"passes", 2}, {"batch_size", 40}}));
+  kinds.push_back(
+      lda("topics by statistics", {{"n_topics", 3}, {"passes", 2}, {"send", "gradient"}}));
   return kinds;
 }
 

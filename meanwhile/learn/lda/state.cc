@@ -77,7 +77,7 @@ void Lda::restore(const data::SafetensorsFile& file) {
     throw Error(ErrorKind::kInput, "not a topic model: its progress is impossible");
   }
   progress_ = progress;
-  if (stage() == Stage::kStatistics) return;
+  if (stage() == Stage::kStatistics && !continued()) return;
   Model model = load_model(file);
   if (model.topics != parameters_.n_topics) {
     throw Error(ErrorKind::kUsage, "the model has n_topics={}, which cannot change", model.topics);
@@ -98,7 +98,7 @@ void Lda::restore(const data::SafetensorsFile& file) {
 
 void Lda::start_from(const data::SafetensorsFile& file) {
   restore(file);
-  if (stage() == Stage::kStatistics) return;  // nothing was learned yet
+  if (stage() == Stage::kStatistics) return;  // nothing was learned since
   const double documents = progress_.documents, tokens = progress_.tokens, seen = progress_.seen;
   progress_ = {};
   progress_.old_documents = documents;
