@@ -1,6 +1,7 @@
 #include "meanwhile/learn/kmeans/parameters.h"
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/learn/described.h"
 
 namespace meanwhile::learn::kmeans {
 
@@ -32,22 +33,10 @@ void validate(const Parameters& p) {
   }
 }
 
-Json to_json(const Parameters& parameters) {
-  Json json;
-  describe(parameters,
-           [&](const char* name, const auto& value, const char*) { json[name] = value; });
-  return json;
-}
+Json to_json(const Parameters& parameters) { return described_json(parameters); }
 
 Parameters parameters_from_json(const Json& json) {
-  Parameters parameters;
-  try {
-    describe(parameters, [&](const char* name, auto& value, const char*) {
-      if (json.contains(name)) json.at(name).get_to(value);
-    });
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::kInput, "parameters of k-means: {}", e.what());
-  }
+  auto parameters = from_described<Parameters>(json, "k-means");
   validate(parameters);
   return parameters;
 }

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/learn/described.h"
 
 namespace meanwhile::learn::lda {
 
@@ -56,22 +57,10 @@ void validate(const Parameters& p) {
   not_negative("tol", p.tol);
 }
 
-Json to_json(const Parameters& parameters) {
-  Json json;
-  describe(parameters,
-           [&](const char* name, const auto& value, const char*) { json[name] = value; });
-  return json;
-}
+Json to_json(const Parameters& parameters) { return described_json(parameters); }
 
 Parameters parameters_from_json(const Json& json) {
-  Parameters parameters;
-  try {
-    describe(parameters, [&](const char* name, auto& value, const char*) {
-      if (json.contains(name)) json.at(name).get_to(value);
-    });
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::kInput, "parameters of LDA: {}", e.what());
-  }
+  auto parameters = from_described<Parameters>(json, "LDA");
   validate(parameters);
   return parameters;
 }

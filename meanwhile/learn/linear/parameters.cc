@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/learn/described.h"
 
 namespace meanwhile::learn::linear {
 
@@ -105,23 +106,10 @@ Parameters settled(Kind kind, Parameters p) {
   return p;
 }
 
-Json to_json(const Parameters& parameters) {
-  Json json;
-  describe(parameters,
-           [&](const char* name, const auto& value, const char*) { json[name] = value; });
-  return json;
-}
+Json to_json(const Parameters& parameters) { return described_json(parameters); }
 
 Parameters parameters_from_json(const Json& json) {
-  Parameters parameters;
-  try {
-    describe(parameters, [&](const char* name, auto& value, const char*) {
-      if (json.contains(name)) json.at(name).get_to(value);
-    });
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(ErrorKind::kInput, "parameters of a linear model: {}", e.what());
-  }
-  return parameters;
+  return from_described<Parameters>(json, "a linear model");
 }
 
 }  // namespace meanwhile::learn::linear
