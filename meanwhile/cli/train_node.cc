@@ -98,7 +98,7 @@ std::unique_ptr<learn::Learner> make_learner(const Asked& asked, Console& consol
                                              const Node& node) {
   if (!asked.resumed || !asked.resumed->state) return asked.learner->begin();
   const data::Unknown& unknown = node.part.data.unknown;
-  if (asked.entry.of_text && unknown.tokens > 0 && node.first()) {
+  if (unknown.tokens > 0 && node.first() && known_words(asked) != nullptr) {
     console.say(fmt::format("note: {} of {} words are not in the vocabulary of {}\n",
                             unknown.tokens, unknown.of_tokens, asked.resume));
   }
