@@ -24,28 +24,29 @@ struct Checkpoint {
   Json about = {{"documents", 50}, {"tokens", 60}, {"eta", 0.5}};
   bool with_tensors = true;
 
-  data::SafetensorsFile file() const {
+  void restore(Lda& learner) const {
     std::map<std::string, data::Tensor> tensors;
     if (with_tensors) {
       tensors["lambda"] = data::tensor_of<double>(lambda, {kWords, 2});
       tensors["alpha"] = data::tensor_of<double>(alpha, {2});
       tensors["word_counts"] = data::tensor_of<double>(word_counts, {kWords});
     }
-    return data::SafetensorsFile(
+    const std::vector<std::byte> bytes =
         data::safetensors_bytes(tensors, {{"kind", "model"},
                                           {"learner", "lda"},
                                           {"parameters", parameters.dump()},
                                           {"progress", progress.dump()},
-                                          {"about", about.dump()}}),
-        "a checkpoint");
+                                          {"about", about.dump()}});
+    learner.restore(data::SafetensorsFile(bytes, "a checkpoint"));
   }
   std::string error() const {
-    return input_error_of([&] { Lda(parameters_from_json(parameters)).restore(file()); });
+    Lda learner(parameters_from_json(parameters));
+    return input_error_of([&] { restore(learner); });
   }
   // Goes on to the end.
   job::TrainResult finish() const {
     Lda learner(parameters_from_json(parameters));
-    learner.restore(file());
+    restore(learner);
     return job::train(learner, test::dataset(test::some_documents(50, kWords, 1)),
                       test::with_shards(3));
   }
