@@ -90,8 +90,15 @@ void load(const Asked& asked, Progress& progress, Node& node) {
   record["data"]["sha256"] = node.part.sha256;
   if (!asked.eval.empty()) record["eval"] = asked.eval;
   if (!asked.resumed) return;
-  const Json data_before = asked.resumed->record.value("data", Json::object());
-  node.other_data = data_before.value("sha256", node.part.sha256) != node.part.sha256;
+  // The state knows what it is of; run.json may be of data that a later run did not come to.
+  std::string before = asked.resumed->record.value("data", Json::object()).value("sha256", "");
+  if (asked.resumed->state) {
+    const auto& metadata = asked.resumed->state->metadata();
+    if (const auto found = metadata.find("data_sha256"); found != metadata.end()) {
+      before = found->second;
+    }
+  }
+  node.other_data = !before.empty() && before != node.part.sha256;
 }
 
 std::unique_ptr<learn::Learner> make_learner(const Asked& asked, Console& console,

@@ -54,10 +54,17 @@ std::vector<fs::path> checkpoints_in(const fs::path& run) {
   return found;
 }
 
-std::int64_t rounds_in(const fs::path& path) {
+// Where a state comes from.
+struct Origin {
+  std::int64_t rounds = 0;
+  std::string data;  // its hash, where the file says it
+};
+
+Origin origin_of(const fs::path& path) {
   const data::SafetensorsFile file(path);
   try {
-    return rounds_of(file);
+    const auto found = file.metadata().find("data_sha256");
+    return {rounds_of(file), found == file.metadata().end() ? "" : found->second};
   } catch (Error& e) {
     throw e.in(path.string());
   }
@@ -127,13 +134,16 @@ fs::path RunDirectory::newest_state() const {
   std::optional<fs::path> newest;
   std::optional<Error> unreadable;
   std::int64_t most_rounds = 0;
+  std::string data;  // that the newest is of
   for (const fs::path& candidate : candidates) {
     try {
-      const std::int64_t rounds = rounds_in(candidate);
-      if (!newest || rounds >= most_rounds) {
-        newest = candidate;
-        most_rounds = rounds;
-      }
+      const auto [rounds, of_data] = origin_of(candidate);
+      if (newest && rounds < most_rounds) continue;
+      // The model comes last.
+      if (newest && rounds == most_rounds && !data.empty() && of_data != data) continue;
+      newest = candidate;
+      most_rounds = rounds;
+      data = of_data;
     } catch (const Error& e) {
       unreadable = e;
     }
@@ -197,18 +207,20 @@ double RunDirectory::keep_metrics(std::int64_t rounds) {
   return elapsed_s;
 }
 
-void RunDirectory::write_checkpoint(std::int64_t rounds, const learn::State& state) {
+void RunDirectory::write_checkpoint(std::int64_t rounds, const learn::State& state,
+                                    const std::string& data_sha256) {
   const fs::path folder = path_ / "checkpoints";
   std::error_code error;
   fs::create_directories(folder, error);
   check(error, folder);
-  write_state(folder / fmt::format("round-{:08}.safetensors", rounds), state, rounds);
+  write_state(folder / fmt::format("round-{:08}.safetensors", rounds), state, rounds, data_sha256);
   const std::vector<fs::path> all = checkpoints_in(path_);
   for (std::size_t i = 0; i + kCheckpointsKept < all.size(); ++i) fs::remove(all[i], error);
 }
 
-void RunDirectory::write_model(std::int64_t rounds, const learn::State& state) {
-  write_state(path_ / "model.safetensors", state, rounds);
+void RunDirectory::write_model(std::int64_t rounds, const learn::State& state,
+                               const std::string& data_sha256) {
+  write_state(path_ / "model.safetensors", state, rounds, data_sha256);
   std::error_code error;
   fs::remove_all(path_ / "checkpoints", error);
 }
@@ -229,22 +241,26 @@ void RunDirectory::write_trace(const base::Trace& trace) {
   base::write_file(path_ / "trace.json", trace.json());
 }
 
-StateFile state_file(const learn::State& state, std::int64_t rounds) {
+StateFile state_file(const learn::State& state, std::int64_t rounds,
+                     const std::string& data_sha256) {
   std::map<std::string, data::Tensor> tensors = state.learned;
   for (const auto& [name, tensor] : state.carried) tensors.emplace("carried/" + name, tensor);
-  return {std::move(tensors),
-          {{"kind", "model"},
-           {"learner", state.learner},
-           {"parameters", text_of(state.parameters, -1)},
-           {"progress", text_of(state.progress, -1)},
-           {"about", text_of(state.about.is_null() ? learn::Json::object() : state.about, -1)},
-           {"rounds", std::to_string(rounds)},
-           {"version", kVersion},
-           {"format_version", "1"}}};
+  data::Metadata metadata = {
+      {"kind", "model"},
+      {"learner", state.learner},
+      {"parameters", text_of(state.parameters, -1)},
+      {"progress", text_of(state.progress, -1)},
+      {"about", text_of(state.about.is_null() ? learn::Json::object() : state.about, -1)},
+      {"rounds", std::to_string(rounds)},
+      {"version", kVersion},
+      {"format_version", "1"}};
+  if (!data_sha256.empty()) metadata["data_sha256"] = data_sha256;
+  return {std::move(tensors), std::move(metadata)};
 }
 
-void write_state(const fs::path& path, const learn::State& state, std::int64_t rounds) {
-  const StateFile file = state_file(state, rounds);
+void write_state(const fs::path& path, const learn::State& state, std::int64_t rounds,
+                 const std::string& data_sha256) {
+  const StateFile file = state_file(state, rounds, data_sha256);
   data::write_safetensors(path, file.tensors, file.metadata);
 }
 

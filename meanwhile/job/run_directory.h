@@ -32,7 +32,8 @@ class RunDirectory {
   const std::filesystem::path& path() const { return path_; }
   // Where create() moved the run directory that was at path(); empty when there was none.
   const std::filesystem::path& aside() const { return aside_; }
-  // Of model and checkpoints the one with most rounds that can be read; the model, of equals.
+  // Of model and checkpoints the one with most rounds that can be read. Of equals the model, unless
+  // the checkpoint is of other data: then a run has begun with that since.
   // THROWS Error(kInput) when there is none.
   std::filesystem::path newest_state() const;
 
@@ -43,9 +44,12 @@ class RunDirectory {
   // Drops the lines after the one of round `rounds`, so that a job that goes on from there has each
   // round once. Returns the elapsed_s of that line, 0 when there is none.
   double keep_metrics(std::int64_t rounds);
-  void write_checkpoint(std::int64_t rounds, const learn::State& state);
+  // `data_sha256`: of the data that the state is of, or was begun with.
+  void write_checkpoint(std::int64_t rounds, const learn::State& state,
+                        const std::string& data_sha256 = {});
   // The final model; checkpoints are removed afterwards.
-  void write_model(std::int64_t rounds, const learn::State& state);
+  void write_model(std::int64_t rounds, const learn::State& state,
+                   const std::string& data_sha256 = {});
   // What another process made of them, whole.
   void write_model(std::span<const std::byte> file);
   void write_metrics(std::string_view lines);
@@ -67,9 +71,11 @@ struct StateFile {
   std::map<std::string, data::Tensor> tensors;  // borrowed from the state
   data::Metadata metadata;
 };
-StateFile state_file(const learn::State& state, std::int64_t rounds);
+StateFile state_file(const learn::State& state, std::int64_t rounds,
+                     const std::string& data_sha256 = {});
 // Writes that file.
-void write_state(const std::filesystem::path& path, const learn::State& state, std::int64_t rounds);
+void write_state(const std::filesystem::path& path, const learn::State& state, std::int64_t rounds,
+                 const std::string& data_sha256 = {});
 
 // The rounds behind a file that write_state wrote.
 std::int64_t rounds_of(const data::SafetensorsFile& file);

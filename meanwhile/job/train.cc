@@ -149,6 +149,7 @@ TrainResult Loop::train() {
   if (run_ != nullptr) {
     start_s_ -= run_->keep_metrics(options_.rounds_done);
     run_->write_run({{"status", "running"},
+                     {"finished", false},
                      {"error", nullptr},
                      {"learner", learner_.name()},
                      {"seed", options_.seed},
@@ -337,7 +338,7 @@ learn::State Loop::state() const {
 void Loop::checkpoint() {
   if (run_ == nullptr || !changed_) return;
   const double begin_s = now_s();
-  run_->write_checkpoint(result_.rounds, state());
+  run_->write_checkpoint(result_.rounds, state(), part_.sha256);
   checkpoint_s_ = now_s();
   changed_ = false;
   trace("checkpoint", 0, -1, begin_s, checkpoint_s_);
@@ -351,7 +352,7 @@ void Loop::finish() {
   if (result_.interrupted) {
     checkpoint();
   } else {
-    run_->write_model(result_.rounds, last);
+    run_->write_model(result_.rounds, last, part_.sha256);
   }
   run_->write_trace(trace_);
   Json fields = {{"status", result_.interrupted ? "interrupted" : "done"},

@@ -67,7 +67,8 @@ Submitted submit(storage::Store& store, const Submission& submission,
                   part.label_values, submission.eval, &pool});
   learn::State state = learner.state();
   if (state.learner.empty()) state.learner = learner.name();
-  const job::StateFile file = job::state_file(state, submission.rounds_done);
+  const job::StateFile file =
+      job::state_file(state, submission.rounds_done, submission.part.sha256);
 
   Submitted submitted;
   JobRecord& job = submitted.job;

@@ -223,7 +223,7 @@ learn::Outcome Workbench::absorb(std::span<const double> total) {
 storage::Bytes Workbench::state(data::Metadata more) const {
   learn::State state = learner_->state();
   if (state.learner.empty()) state.learner = learner_->name();
-  job::StateFile file = job::state_file(state, rounds_);
+  job::StateFile file = job::state_file(state, rounds_, job_.data.sha256);
   more.merge(file.metadata);
   return seal(file.tensors, std::move(more));
 }

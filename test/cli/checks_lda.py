@@ -1,5 +1,6 @@
 """Topic models: the same whoever trains them, and whoever is interrupted; topics that are found and kept."""
 
+import json
 import random
 import signal
 import time
@@ -72,6 +73,20 @@ def check_later_documents_are_learned_alike_on_threads_and_at_a_store(box):
     # Nothing is left to do for documents that were learned already.
     again = box.json("train lda later.txt --resume b --quiet")
     expect(again["model_sha256"] == found["threads"], again)
+
+
+def check_later_documents_are_not_lost_when_killed_before_the_first_round(box):
+    write_data(box)
+    (box / "later.txt").write_text(text(200, seed=3))
+    box.run("train lda docs.txt --n-topics 3 --passes 2 --out a --quiet")
+    expected = box.json("train lda later.txt --resume a --out b --quiet")
+    # What a kill leaves: run.json is of the later documents, the model is not.
+    record = json.loads((box / "a/run.json").read_text())
+    record["data"]["sha256"] = expected["data_sha256"]
+    (box / "a/run.json").write_text(json.dumps(record))
+    again = box.json("train lda later.txt --resume a --quiet")
+    expect(again["model_sha256"] == expected["model_sha256"], again)
+    expect(box.json("inspect a/model.safetensors")["documents"] == 500, again)
 
 
 def check_an_interrupted_run_goes_on_to_the_same_topics(box):

@@ -117,6 +117,12 @@ TEST(RunDirectory, FindsTheStateWithMostRounds) {
   EXPECT_FALSE(fs::exists(run.path() / "checkpoints"));
   run.write_checkpoint(101, state_of(values));
   EXPECT_EQ(run.newest_state().filename(), "model.safetensors");
+  // A run that has begun with other data, and not yet done a round.
+  run.write_model(101, state_of(values), "before");
+  run.write_checkpoint(101, state_of(values), "after");
+  EXPECT_EQ(run.newest_state().filename(), "round-00000101.safetensors");
+  run.write_checkpoint(101, state_of(values), "before");
+  EXPECT_EQ(run.newest_state().filename(), "model.safetensors");
   run.write_checkpoint(102, state_of(values));
   EXPECT_EQ(run.newest_state().filename(), "round-00000102.safetensors");
 }

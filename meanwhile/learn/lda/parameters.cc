@@ -40,7 +40,7 @@ void one_of(const char* name, const std::string& value, std::initializer_list<co
 
 void validate(const Parameters& p) {
   in_range("n_topics", p.n_topics, 1, kMostTopics);
-  in_range("passes", p.passes, 1, kMost);
+  in_range("passes", p.passes, 1, kMostTopics);
   in_range("batch_size", p.batch_size, 0, kMost);
   in_range("max_documents", p.max_documents, 0, kMost);
   in_range("inference_max_iter", p.inference_max_iter, 1, kMost);

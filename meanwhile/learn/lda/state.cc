@@ -11,6 +11,17 @@ namespace meanwhile::learn::lda {
 using base::Error;
 using base::ErrorKind;
 
+namespace {
+
+Parameters parameters_of(const data::SafetensorsFile& file) {
+  const auto found = file.metadata().find("parameters");
+  const Json json =
+      found == file.metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
+  return json.is_object() ? parameters_from_json(json) : Parameters{};
+}
+
+}  // namespace
+
 template <class P, class Visit>
 void Lda::describe_progress(P& p, Visit&& visit) {
   visit("stage", p.stage);
@@ -87,10 +98,11 @@ void Lda::restore(const data::SafetensorsFile& file) {
   alpha_ = std::move(model.alpha);
   word_counts_ = std::move(model.word_counts);
   if (model.vocabulary != nullptr) vocabulary_ = model.vocabulary->words();
-  // Where passes had run out, more may be allowed now.
+  // Where passes had run out, more may be allowed now; what was enough may not be enough.
   const bool ran_out =
       progress_.ended.starts_with("passes") || progress_.ended.starts_with("max_documents");
-  if (ran_out) {
+  const bool converged = progress_.ended.starts_with("converged");
+  if (ran_out || (converged && parameters_.tol < parameters_of(file).tol)) {
     progress_.ended.clear();
     progress_.stage = "train";
   }
