@@ -21,8 +21,8 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/lda/benches.h"
 #include "meanwhile/learn/lda/documents.h"
+#include "meanwhile/learn/lda/pass.h"
 #include "meanwhile/learn/lda/seeding.h"
-#include "meanwhile/learn/lda/special.h"
 #include "meanwhile/learn/shuffled_rows.h"
 
 namespace meanwhile::learn::lda {
@@ -33,46 +33,11 @@ using base::ErrorKind;
 namespace {
 
 constexpr const char* kStages[] = {"statistics", "train", "score"};
-constexpr std::size_t kHead = 2;                // of the statistics
-constexpr std::int64_t kFewDocuments = 1024;    // all of these show how it goes; of more, a 16th
-constexpr std::int64_t kScoreDocuments = 2000;  // of all, for the bound of the final topics
+constexpr std::size_t kHead = 2;                    // of the statistics
+constexpr std::int64_t kScoreDocuments = 2000;      // of all, for the bound of the final topics
 constexpr std::uint32_t kSampleRound = 0xffffffff;  // no pass has this number
-constexpr double kSmallestGain = 1e-6;              // then what was gained is scaled afresh
 
 bool keep_all(std::int64_t /*position*/) { return false; }
-
-// Of log p(document), at the end of its inference: for the distribution of its words over topics as
-// the last iteration had it, and gamma that is best for that.
-template <class T>
-double bound_of(const Document<T>& document, const Inference<T>& x, std::span<const T> alpha,
-                std::size_t topics, double prior) {
-  double bound = prior, gamma_sum = 0;
-  for (std::size_t i = 0; i < document.words.size(); ++i) {
-    const double dot = static_cast<double>(x.counts[i]) / static_cast<double>(x.share[i]);
-    bound += static_cast<double>(x.counts[i]) * (std::log(dot) + static_cast<double>(x.scale[i]));
-  }
-  int sign = 0;
-  for (std::size_t k = 0; k < topics; ++k) {
-    const auto gamma = static_cast<double>(x.gamma[k]), theta = static_cast<double>(x.theta[k]);
-    const double gained = gamma - static_cast<double>(alpha[k]);
-    if (gained > 0 && theta > 0) bound -= gained * std::log(theta);
-    bound += lgamma_r(gamma, &sign);
-    gamma_sum += gamma;
-  }
-  return bound - lgamma_r(gamma_sum, &sign);
-}
-
-// lgamma(sum of alpha) - sum of lgamma(alpha).
-template <class T>
-double prior_of(std::span<const T> alpha, std::size_t topics) {
-  int sign = 0;
-  double sum = 0, logs = 0;
-  for (std::size_t k = 0; k < topics; ++k) {
-    sum += static_cast<double>(alpha[k]);
-    logs += lgamma_r(static_cast<double>(alpha[k]), &sign);
-  }
-  return lgamma_r(sum, &sign) - logs;
-}
 
 }  // namespace
 
@@ -229,118 +194,30 @@ void Lda::work_statistics(int shard, std::span<double> update) const {
 template <class T>
 void Lda::work_train(int shard, std::span<double> update, Benches<T>& benches) const {
   const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
-  const std::size_t K = topics(), width = row_width<T>(K);
-  measure_held_out(shard, update.subspan(words() * K + K + Tail::kSize));
+  const std::size_t cells = words() * topics();
+  const std::span<double> tail = update.subspan(cells + topics(), Tail::kSize);
+  measure_held_out(shard, update.subspan(cells + topics() + Tail::kSize));
   const std::int64_t begin = mine.rows * progress_.round / rounds_a_pass_;
   const std::int64_t end = mine.rows * (progress_.round + 1) / rounds_a_pass_;
-  Tail tail;
-  tail.shards = mine.rows > 0 ? 1 : 0;
   if (begin == end) {
-    tail.kept = tail.shards;
-    tail.put(update.subspan(words() * K + K));
-    return;
+    Tail none;
+    none.kept = none.shards = mine.rows > 0 ? 1 : 0;
+    return none.put(tail);
   }
-  const bool averaged = parameters_.send == "model";
-  std::unique_ptr<Bench<T>> bench = benches.take();
-  Inference<T>& x = bench->inference;
-  bench->gain.resize(words() * width);
-  std::fill(bench->gain.begin(), bench->gain.end(), T{0});
-  bench->gain_sums.assign(K, 0.0);
-  bench->norm = benches.norm;
-  bench->digammas.resize(width);
-  LazyTopics<T> topics{benches.topics.data(), bench->gain.data(), 1, 1, 0};
-  const std::span<const T> alpha(benches.alpha);
-  const std::span<double> log_theta = update.subspan(words() * K, K);
-  const double prior = prior_of(alpha, K), V = static_cast<double>(words_);
-  const double documents = progress_.documents;
   // Documents of this shard before: those of earlier data were shared by as many.
-  double t = progress_.old_documents / std::max(1, busy_shards_) +
-             static_cast<double>(progress_.pass * mine.rows + begin);
-  const InferOptions options = infer_options();
-  std::vector<T> sums(width, T{1});
-
-  const auto take = [&](std::int64_t row) {
-    Document<T>& document = bench->document;
-    read_document(job_.data->x, row, document);
-    t += 1;
-    if (document.words.empty()) return;
-    const double weight =
-        job_.data->weights.empty() ? 1 : job_.data->weights[static_cast<std::size_t>(row)];
-    if (averaged) {
-      for (std::size_t k = 0; k < K; ++k) {
-        sums[k] = static_cast<T>(topics.kept * benches.sums[k] +
-                                 topics.gained * bench->gain_sums[k] + topics.level * V);
-      }
-      vector_exp_digamma(sums, bench->norm);
-      for (std::size_t k = 0; k < K; ++k) bench->norm[k] = 1 / bench->norm[k];
-      for (std::size_t k = K; k < width; ++k) bench->norm[k] = 0;
-      load_topics(topics, bench->norm, document, x);
-    } else {
-      x.prepare(document, width);
-      for (std::size_t i = 0; i < document.words.size(); ++i) {
-        const auto word = static_cast<std::size_t>(document.words[i]);
-        std::copy_n(benches.topics.data() + word * width, width, x.beta.data() + i * width);
-        x.scale[i] = benches.scale[word];
-      }
-    }
-    infer(document, alpha, K, options, x);
-    tail.iterations += static_cast<double>(x.iterations);
-    // The same ones in every pass, so that passes can be compared.
-    if (rows_ < kFewDocuments || document_number(document) >> 60 == 0) {
-      tail.bound += bound_of<T>(document, x, alpha, K, prior);
-      tail.bound_tokens += document.tokens;
-    }
-    tail.documents += 1;
-    tail.tokens += document.tokens;
-    if (parameters_.learn_alpha) {
-      double gamma_sum = 0;
-      for (std::size_t k = 0; k < K; ++k) gamma_sum += static_cast<double>(x.gamma[k]);
-      vector_digamma(x.gamma, bench->digammas);
-      const double whole[] = {gamma_sum};
-      double digamma_sum[1];
-      vector_digamma(whole, digamma_sum);
-      for (std::size_t k = 0; k < K; ++k) {
-        log_theta[k] += static_cast<double>(bench->digammas[k]) - digamma_sum[0];
-      }
-    }
-    double gained = weight;
-    if (averaged) {
-      const double rho = step(t);
-      topics.kept *= 1 - rho;
-      topics.gained *= 1 - rho;
-      topics.level = (1 - rho) * topics.level + rho * eta_;
-      gained = weight * rho * documents / topics.gained;
-    }
-    learn_words(document, x, static_cast<T>(gained), bench->gain.data());
-    for (std::size_t k = 0; k < K; ++k) {
-      bench->gain_sums[k] +=
-          gained * (static_cast<double>(x.gamma[k]) - static_cast<double>(alpha[k]));
-    }
-    if (topics.gained < kSmallestGain) {
-      for (T& value : bench->gain) value *= static_cast<T>(topics.gained);
-      for (double& sum : bench->gain_sums) sum *= topics.gained;
-      topics.gained = 1;
-    }
-  };
-
+  const double before = progress_.old_documents / std::max(1, busy_shards_) +
+                        static_cast<double>(progress_.pass * mine.rows + begin);
+  Pass<T> pass(*this, benches, before, update.subspan(cells, topics()));
   std::int64_t position = 0;
   ShuffledRows order(mine, job_.seed, static_cast<std::uint32_t>(progress_.pass), keep_all);
   for (auto rows = order.next(); !rows.empty() && position < end; rows = order.next()) {
     for (const std::int64_t row : rows) {
-      if (position >= begin && position < end) take(row);
+      if (position >= begin && position < end) pass.take(row);
       ++position;
     }
   }
-  for (std::size_t w = 0; w < words(); ++w) {
-    const T* const gain = bench->gain.data() + w * width;
-    for (std::size_t k = 0; k < K; ++k) {
-      update[w * K + k] = topics.gained * static_cast<double>(gain[k]);
-    }
-  }
-  tail.kept = topics.kept;
-  tail.level = topics.level;
-  tail.put(update.subspan(words() * K + K));
-  benches.give(std::move(bench));
+  pass.put_topics(update.first(cells));
+  pass.tail().put(tail);
 }
 
 void Lda::measure_held_out(int shard, std::span<double> update) const {

@@ -67,6 +67,8 @@ class Lda final : public Learner {
   struct Bench;
   template <class T>
   struct Benches;
+  template <class T>
+  class Pass;
 
   Stage stage() const;
   // Whether the topics are of other data, too.
