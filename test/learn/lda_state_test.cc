@@ -18,7 +18,7 @@ constexpr std::int64_t kWords = 20;
 struct Checkpoint {
   std::vector<double> lambda = std::vector<double>(2 * kWords, 0.5), alpha = {0.5, 0.25},
                       word_counts = std::vector<double>(kWords, 3.0);
-  Json parameters = {{"n_topics", 2}, {"passes", 3}, {"tol", 0}};
+  Json parameters = {{"n_topics", 2}, {"passes", 3}, {"tol", 0}, {"batch_size", 7}};
   Json progress = {{"stage", "train"}, {"pass", 1},       {"round", 3},
                    {"seen", 60},       {"documents", 50}, {"tokens", 60}};
   Json about = {{"documents", 50}, {"tokens", 60}, {"eta", 0.5}};

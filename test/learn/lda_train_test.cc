@@ -198,7 +198,7 @@ TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
 TEST(LdaTrain, StopsWhenAPassGainsLittle) {
   const data::Dataset data = test::dataset(test::some_documents(300, 40, 12));
   Parameters p = parameters();
-  p.passes = 100, p.tol = 0.01;
+  p.passes = 100, p.tol = 0.01, p.batch_size = 38;
   const auto trained = test::train(p, data, test::with_shards(2));
   EXPECT_THAT(trained.result.stopped_because, HasSubstr("converged: pass "));
   EXPECT_LT(trained.result.rounds, 800);
@@ -211,6 +211,7 @@ TEST(LdaTrain, StopsAfterSoManyDocuments) {
   for (const std::int64_t most : {1, 10, 11, 80, 81, 95, 160, 1000}) {
     Parameters p = parameters();
     p.max_documents = most;
+    p.batch_size = 10;
     const auto trained = test::train(p, data, test::with_shards(1));
     EXPECT_EQ(trained.result.rounds, std::min<std::int64_t>((most + 9) / 10, 16)) << most;
     EXPECT_EQ(trained.result.stopped_because,
@@ -223,6 +224,7 @@ TEST(LdaTrain, SaysHowWellItGoes) {
   const data::Part eval = data::whole(test::dataset(test::some_documents(50, 40, 13)), 3, 1, 1);
   Parameters p = parameters();
   p.passes = 4;
+  p.batch_size = 38;  // eight rounds a pass
   job::TrainOptions options = test::with_shards(3);
   options.eval = &eval;
   const auto trained = test::train(p, data, options);

@@ -116,7 +116,7 @@ void Lda::absorb_train(std::span<const double> total, Outcome& outcome) {
                     {"perplexity", std::exp(progress_.objective)},
                     {"iterations", tail.documents > 0 ? tail.iterations / tail.documents : 0}};
   if (measurer_ != nullptr) put_held_out(total.subspan(words() * K + K + Tail::kSize), outcome);
-  if (++progress_.round == rounds_a_pass_) end_pass();
+  if (++progress_.round >= rounds_a_pass_) end_pass();
   end_when_done();
 }
 

@@ -34,7 +34,7 @@ namespace {
 
 constexpr const char* kStages[] = {"statistics", "train", "score"};
 constexpr std::size_t kHead = 2;                    // of the statistics
-constexpr std::int64_t kScoreDocuments = 2000;      // of all, for the bound of the final topics
+constexpr std::int64_t kScoreDocuments = 500;       // of all, for the bound of the final topics
 constexpr std::uint32_t kSampleRound = 0xffffffff;  // no pass has this number
 
 bool keep_all(std::int64_t /*position*/) { return false; }
@@ -58,9 +58,11 @@ Stage Lda::stage() const {
 }
 
 std::int64_t Lda::rounds_a_pass(std::int64_t rows) const {
-  const std::int64_t batch = parameters_.batch_size > 0 ? parameters_.batch_size
-                                                        : std::max<std::int64_t>(1, (rows + 7) / 8);
-  return std::max<std::int64_t>(1, (rows + batch - 1) / batch);
+  const std::int64_t batch = parameters_.batch_size;
+  if (batch > 0) return std::max<std::int64_t>(1, (rows + batch - 1) / batch);
+  // Rounds of few documents are spent on exchanging topics.
+  const std::int64_t rounds = std::clamp<std::int64_t>((rows + 511) / 512, 2, 8);
+  return std::clamp<std::int64_t>(rows, 1, rounds);
 }
 
 std::int64_t Lda::total_rounds(std::int64_t rows) const {

@@ -36,7 +36,9 @@ void describe(P& p, Visit&& visit) {
         "model: every document changes the local topics, which are averaged after each round; "
         "gradient: one step from the statistics of all documents of a round");
   visit("batch_size", p.batch_size,
-        "documents of a round, of all shards; 0: an eighth of them, so eight rounds a pass");
+        "documents of a round, of all shards; 0: an eighth of them, but at least 512 (and no more "
+        "than "
+        "half of them)");
   visit("max_documents", p.max_documents,
         "stop after the round that brings the documents seen to this number; 0: no limit");
   visit("kappa", p.kappa, "steps fall as (tau0 + t)^-kappa; from above 0.5 to 1");
