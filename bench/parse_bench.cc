@@ -21,7 +21,7 @@
 #include <string>
 
 #include "meanwhile/base/random.h"
-#include "meanwhile/data/read.h"
+#include "meanwhile/data/files/read.h"
 
 namespace {
 

@@ -31,7 +31,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/sha256.h"
-#include "meanwhile/data/read.h"
+#include "meanwhile/data/files/read.h"
 
 namespace {
 

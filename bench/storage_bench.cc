@@ -28,22 +28,22 @@
 #include <thread>
 #include <vector>
 
+#include "meanwhile/base/clock.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/random.h"
 #include "meanwhile/base/sha256.h"
-#include "meanwhile/base/trace.h"
-#include "meanwhile/service/pace.h"
-#include "meanwhile/service/reducer.h"
-#include "meanwhile/storage/azure.h"
-#include "meanwhile/storage/azure_account.h"
-#include "meanwhile/storage/azure_sign.h"
+#include "meanwhile/runtime/storage/pace.h"
+#include "meanwhile/runtime/storage/reducer.h"
+#include "meanwhile/storage/azure/account.h"
+#include "meanwhile/storage/azure/azure.h"
+#include "meanwhile/storage/azure/sign.h"
 #include "meanwhile/storage/store.h"
 
 namespace meanwhile {
 namespace {
 
 using base::now_s;
-using service::Json;
+using runtime::Json;
 
 storage::Credentials credentials() {
   const char* text = std::getenv("AZURE_STORAGE_CONNECTION_STRING");
@@ -171,7 +171,7 @@ Json pass(std::vector<std::unique_ptr<Opened>>& workers, Opened& reducer, const 
         starts[w] = now_s();
         attempt([&] {
           blobs.put_if_absent(fmt::format("{}/updates/{:05}", prefix, w), update);
-          if (counted) conflicts += service::count_part(blobs, counter, static_cast<int>(w));
+          if (counted) conflicts += runtime::count_part(blobs, counter, static_cast<int>(w));
         });
       });
     }
@@ -179,13 +179,13 @@ Json pass(std::vector<std::unique_ptr<Opened>>& workers, Opened& reducer, const 
     before = requests();
     start.arrive_and_wait();
     const double own_start_s = now_s();
-    service::Pace pace;
+    runtime::Pace pace;
     pace.begin(true);
     constexpr double kDeadlineSeconds = 120;
     for (std::size_t seen = 0; seen < workers.size();) {
       std::size_t now = 0;
       if (counted) {
-        const auto parts = service::get_json(*reducer.store.blobs, counter);
+        const auto parts = runtime::get_json(*reducer.store.blobs, counter);
         now = parts ? parts->size() : 0;
       } else {
         now = reducer.store.blobs->list(prefix + "/updates/").size();

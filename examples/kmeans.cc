@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "meanwhile/base/file.h"
-#include "meanwhile/data/read.h"
+#include "meanwhile/data/files/read.h"
 #include "meanwhile/job/train.h"
 
 using namespace meanwhile;

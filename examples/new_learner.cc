@@ -13,13 +13,13 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
-#include "meanwhile/data/read.h"
+#include "meanwhile/data/files/read.h"
 #include "meanwhile/job/train.h"
 
 using namespace meanwhile;
 
 // Minimises the mean of (x.w + b - y)^2 over the rows.
-class LeastSquares final : public learn::Learner {
+class LeastSquares final : public learn::RoundLearner {
  public:
   struct Parameters {
     std::int64_t max_iter = 20000;
@@ -104,7 +104,7 @@ class LeastSquares final : public learn::Learner {
   void restore(const data::SafetensorsFile& file) override {
     const auto values = file.tensor("coefficients").as<double>();
     w_.assign(values.begin(), values.end());
-    rounds_ = learn::Json::parse(file.metadata().at("progress")).at("rounds");
+    rounds_ = base::Json::parse(file.metadata().at("progress")).at("rounds");
   }
 
   learn::Cost cost(const learn::Shape& shape) const override {

@@ -19,7 +19,18 @@ class CheckTree(unittest.TestCase):
                          ['storage must not include transport'])
         self.assertEqual(whats('meanwhile/cli/a.cc', '#include "a.h"\n'),
                          ['includes "a.h", expected a path from the root of the tree'])
-        self.assertEqual(whats('meanwhile/new/a.cc', ''), ['folder new has no rank in check_layers.py'])
+        self.assertEqual(whats('meanwhile/new/a.cc', ''),
+                         ['folder new is not in the ORDER of check_layers.py'])
+
+    def test_folders_below_folders(self):
+        learner = '#include "meanwhile/learn/kmeans/kmeans.h"\n'
+        self.assertEqual(whats('meanwhile/learn/registry.cc', learner), [])
+        self.assertEqual(whats('meanwhile/learn/registry.h', '#pragma once\n' + learner),
+                         ['learn must not include learn/kmeans'])
+        self.assertEqual(whats('meanwhile/data/text/a.cc', '#include "meanwhile/data/files/a.h"\n'),
+                         ['data/text must not include data/files'])
+        self.assertEqual(whats('meanwhile/data/files/a.cc', '#include "meanwhile/data/text/a.h"\n'), [])
+        self.assertEqual(whats('meanwhile/cli/flags/a.cc', '#include "meanwhile/cli/a.h"\n'), [])
 
     def test_the_line_is_said(self):
         self.assertEqual(problems_of('meanwhile/data/a.cc', '\n\n#include <iostream>\n'),

@@ -1,19 +1,15 @@
 // Who did what when: spans in the Chrome trace format, which Perfetto and chrome://tracing open.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace meanwhile::base {
+#include "meanwhile/base/clock.h"
 
-// Seconds on a clock that never goes back.
-inline double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+namespace meanwhile::base {
 
 // Thread safety: all members may be called from any thread.
 class Trace {
@@ -36,30 +32,6 @@ class Trace {
   double origin_s_;
   mutable std::mutex mutex_;  // guards events_
   std::vector<Event> events_;
-};
-
-// From construction to destruction, one event of `trace`; none if it is null.
-class Span {
- public:
-  Span(Trace* trace, const char* name, int worker, std::int64_t round, int shard = -1)
-      : trace_(trace),
-        name_(name),
-        worker_(worker),
-        shard_(shard),
-        round_(round),
-        begin_s_(now_s()) {}
-  ~Span() {
-    if (trace_ != nullptr) trace_->add(name_, worker_, round_, shard_, begin_s_, now_s());
-  }
-  Span(const Span&) = delete;
-  Span& operator=(const Span&) = delete;
-
- private:
-  Trace* trace_;
-  const char* name_;
-  int worker_, shard_;
-  std::int64_t round_;
-  double begin_s_;
 };
 
 }  // namespace meanwhile::base

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/cli/console.h"
 
 namespace CLI {
 class App;
 }
 
 namespace meanwhile::cli {
+
+class Console;
 
 inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitInterrupted = 130;
 

@@ -6,22 +6,23 @@
 #include <string_view>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/cli/cluster.h"
+#include "meanwhile/base/version.h"
 #include "meanwhile/cli/commands.h"
-#include "meanwhile/cli/help_format.h"
-#include "meanwhile/job/version.h"
+#include "meanwhile/cli/flags/cluster.h"
+#include "meanwhile/cli/flags/help_format.h"
+#include "meanwhile/cli/output/console.h"
 
 namespace meanwhile::cli {
 namespace {
 
-static_assert(std::string_view(job::kVersion) == MEANWHILE_VERSION,
+static_assert(std::string_view(base::kVersion) == MEANWHILE_VERSION,
               "job/version.h and CMakeLists.txt disagree");
 
 int run(const Context& context) {
   CLI::App program(
       "Machine learning on rows: the same answer, to the last bit, however many workers.",
       "meanwhile");
-  program.set_version_flag("--version", std::string("meanwhile ") + job::kVersion);
+  program.set_version_flag("--version", std::string("meanwhile ") + base::kVersion);
   program.require_subcommand(0, 1);
   program.option_defaults()->take_last();
   program.formatter(help_format());
@@ -71,7 +72,7 @@ int guarded(const Context& context) {
   } catch (const ReaderGone&) {
     return kExitDone;
   } catch (const base::Error& e) {
-    if (is_to_say(e)) context.console.error(e.what());
+    if (should_print_error(e)) context.console.error(e.what());
     return exit_code(e);
   } catch (const std::bad_alloc&) {
     context.console.error("out of memory");

@@ -15,14 +15,14 @@
 namespace meanwhile::data {
 
 // Words of text that were looked up in a vocabulary, counted each time they occur.
-struct Unknown {
+struct UnknownWords {
   double tokens = 0;     // not in it
   double of_tokens = 0;  // all
-  void add(const Unknown& other) {
+  void add(const UnknownWords& other) {
     tokens += other.tokens;
     of_tokens += other.of_tokens;
   }
-  bool operator==(const Unknown&) const = default;
+  bool operator==(const UnknownWords&) const = default;
 };
 
 // Movable and cheap to copy: copies share the memory behind the views.
@@ -32,7 +32,7 @@ struct Dataset {
   std::span<const double> labels;        // one a row, or empty; with class_names, indices into them
   std::vector<std::string> class_names;  // when labels were words
   std::vector<std::string> feature_names;  // one a column, or empty
-  Unknown unknown;                         // of text; of the whole data set on every node
+  UnknownWords unknown;                    // of text; of the whole data set on every node
 
   bool mapped = false;  // x lies in mapped files and may be released after use
   std::vector<std::shared_ptr<const void>> owners;  // keep alive what the views point into

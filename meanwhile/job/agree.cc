@@ -4,8 +4,8 @@
 #include <string>
 #include <tuple>
 
-#include "meanwhile/exchange/pack.h"
 #include "meanwhile/transport/collect.h"
+#include "meanwhile/transport/pack.h"
 
 namespace meanwhile::job {
 
@@ -13,7 +13,7 @@ using base::Error;
 using base::ErrorKind;
 
 void agree(transport::Transport& transport, const std::optional<Failure>& mine) {
-  exchange::Packer packer;
+  transport::Packer packer;
   if (mine) {
     packer.put(mine->first);
     packer.put(mine->second);
@@ -23,7 +23,7 @@ void agree(transport::Transport& transport, const std::optional<Failure>& mine) 
   std::optional<Failure> worst;
   for (const transport::Bytes& bytes : all_gather(transport, packer.bytes())) {
     if (bytes.empty()) continue;
-    exchange::Unpacker message(bytes);
+    transport::Unpacker message(bytes);
     const auto first = message.get<std::int64_t>(), second = message.get<std::int64_t>();
     const auto kind = message.get<ErrorKind>();
     const std::string text = message.get_text();

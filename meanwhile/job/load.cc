@@ -8,14 +8,14 @@
 #include <variant>
 
 #include "meanwhile/data/digest.h"
-#include "meanwhile/data/read_parts.h"
-#include "meanwhile/data/read_some.h"
-#include "meanwhile/data/text_part.h"
+#include "meanwhile/data/files/read_parts.h"
+#include "meanwhile/data/files/read_some.h"
+#include "meanwhile/data/files/text_part.h"
 #include "meanwhile/exchange/order.h"
-#include "meanwhile/exchange/pack.h"
-#include "meanwhile/exchange/redistribute.h"
 #include "meanwhile/job/agree.h"
+#include "meanwhile/job/redistribute.h"
 #include "meanwhile/transport/collect.h"
+#include "meanwhile/transport/pack.h"
 
 namespace meanwhile::job {
 
@@ -25,9 +25,9 @@ using base::Error;
 using base::ErrorKind;
 using data::Dataset;
 using data::InputFile;
-using exchange::Packer;
-using exchange::Unpacker;
+using transport::Packer;
 using transport::Transport;
+using transport::Unpacker;
 using Paths = std::vector<std::filesystem::path>;
 
 // Bytes of all arrays, were they on one node.
@@ -122,7 +122,7 @@ data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& file
   std::vector<data::TextRows> parts;
   std::vector<data::RowRange> rows_of_part;
   data::Whole whole;
-  data::Unknown unknown;
+  data::UnknownWords unknown;
   std::int64_t most_cols = 0;
   data::WordTable words;       // numbered in order of first appearance in the whole
   std::vector<double> number;  // of my words
@@ -141,7 +141,7 @@ data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& file
     whole.stored += one.stored;
     whole.labelled |= one.labelled;
     whole.weighted |= one.weighted;
-    unknown.add(message.get<data::Unknown>());
+    unknown.add(message.get<data::UnknownWords>());
     most_cols = std::max(most_cols, message.get<std::int64_t>());
     const bool is_mine = rows_of_part.size() == static_cast<std::size_t>(transport.rank()) + 1;
     for (auto left = message.get<std::uint64_t>(); left > 0; --left) {
@@ -189,7 +189,7 @@ data::Part finish(Transport& transport, Dataset data, const data::Whole& whole,
     Unpacker message(all[static_cast<std::size_t>(node)]);
     const bool too_many = message.get<bool>();
     labels = merge(labels, {message.get_list<double>(), too_many});
-    for (const data::RowRange& block : exchange::owned_blocks(dealt, node, transport.size())) {
+    for (const data::RowRange& block : job::owned_blocks(dealt, node, transport.size())) {
       digests[static_cast<std::size_t>(block.begin / data::block_rows(whole.rows))] =
           message.get<data::Digest>();
     }
@@ -226,7 +226,7 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
   const data::Whole whole = whole_of(data);
   const int shards = shards_of(data.x, whole, options);
   const auto dealt = data::deal(whole.rows, shards, options.seed);
-  const auto blocks = exchange::owned_blocks(dealt, transport.rank(), transport.size());
+  const auto blocks = job::owned_blocks(dealt, transport.rank(), transport.size());
   std::optional<Failure> failure;
   agree(transport, [&] {
     if (auto bad = find_bad_row(data, files, blocks, read.threads)) {
@@ -243,12 +243,12 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
 data::Part load_rows(Transport& transport, data::SomeRows some, const data::ReadOptions& read,
                      const LoadOptions& options) {
   const data::Whole whole = some.whole;
-  const data::Unknown unknown = some.data.unknown;
+  const data::UnknownWords unknown = some.data.unknown;
   const int shards = shards_of(some.data.x, whole, options);
   const auto dealt = data::deal(whole.rows, shards, options.seed);
   Dataset data;
   try {
-    data = exchange::redistribute(transport, std::move(some), dealt);
+    data = job::redistribute(transport, std::move(some), dealt);
   } catch (const std::exception& error) {
     // Out of memory, say: those who wait for rows of this node must hear of it.
     transport.fail(ErrorKind::kSystem, error.what());
@@ -256,7 +256,7 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
   }
   data.unknown = unknown;
   // In order of row: the i-th block of this node begins at row i * block_rows of it.
-  const auto owned = exchange::owned_blocks(dealt, transport.rank(), transport.size());
+  const auto owned = job::owned_blocks(dealt, transport.rank(), transport.size());
   const auto local = [&](data::RowRange block) {
     const auto found =
         std::lower_bound(owned.begin(), owned.end(), block.begin,

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "meanwhile/data/files/read.h"
 #include "meanwhile/data/part.h"
-#include "meanwhile/data/read.h"
 #include "meanwhile/transport/transport.h"
 
 namespace meanwhile::job {

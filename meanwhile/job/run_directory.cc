@@ -13,14 +13,14 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
-#include "meanwhile/job/version.h"
+#include "meanwhile/base/version.h"
 
 namespace meanwhile::job {
 
 namespace fs = std::filesystem;
 using base::Error;
 using base::ErrorKind;
-using learn::Json;
+using base::Json;
 
 namespace {
 
@@ -96,7 +96,7 @@ RunDirectory RunDirectory::create(const fs::path& path) {
   }
   fs::create_directories(run.path_, error);
   check(error, run.path_);
-  run.write_run({{"version", kVersion}});
+  run.write_run({{"version", base::kVersion}});
   return run;
 }
 
@@ -250,9 +250,9 @@ StateFile state_file(const learn::State& state, std::int64_t rounds,
       {"learner", state.learner},
       {"parameters", text_of(state.parameters, -1)},
       {"progress", text_of(state.progress, -1)},
-      {"about", text_of(state.about.is_null() ? learn::Json::object() : state.about, -1)},
+      {"about", text_of(state.about.is_null() ? base::Json::object() : state.about, -1)},
       {"rounds", std::to_string(rounds)},
-      {"version", kVersion},
+      {"version", base::kVersion},
       {"format_version", "1"}};
   if (!data_sha256.empty()) metadata["data_sha256"] = data_sha256;
   return {std::move(tensors), std::move(metadata)};

@@ -38,9 +38,9 @@ class RunDirectory {
   std::filesystem::path newest_state() const;
 
   // Each replaces its file whole. write_run merges `fields` into what run.json holds; null removes.
-  void write_run(const learn::Json& fields);
-  learn::Json run() const;
-  void append_metrics(const learn::Json& line);
+  void write_run(const base::Json& fields);
+  base::Json run() const;
+  void append_metrics(const base::Json& line);
   // Drops the lines after the one of round `rounds`, so that a job that goes on from there has each
   // round once. Returns the elapsed_s of that line, 0 when there is none.
   double keep_metrics(std::int64_t rounds);

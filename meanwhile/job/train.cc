@@ -26,12 +26,12 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/memory.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/deal.h"
 #include "meanwhile/exchange/allreduce.h"
 #include "meanwhile/exchange/sum.h"
 #include "meanwhile/exchange/tree.h"
-#include "meanwhile/job/memory.h"
 
 namespace meanwhile::job {
 
@@ -39,8 +39,8 @@ namespace {
 
 using base::Error;
 using base::ErrorKind;
+using base::Json;
 using base::now_s;
-using learn::Json;
 using learn::Phase;
 
 // Seeding may take thousands of short rounds: a checkpoint no more often than this.
@@ -59,13 +59,13 @@ constexpr std::size_t kVotes = 2, kInterrupted = 0, kTimeIsUp = 1;
 TrainOptions resolve(TrainOptions options, const data::Part& part) {
   options.shards = static_cast<int>(part.shards.size());
   if (options.workers == 0) options.workers = base::hardware_threads();
-  if (options.memory_limit_bytes == 0) options.memory_limit_bytes = memory_bytes() / 4 * 3;
+  if (options.memory_limit_bytes == 0) options.memory_limit_bytes = base::memory_bytes() / 4 * 3;
   return options;
 }
 
 class Loop {
  public:
-  Loop(learn::Learner& learner, const data::Part& part, const TrainOptions& options,
+  Loop(learn::RoundLearner& learner, const data::Part& part, const TrainOptions& options,
        RunDirectory* run, const std::atomic<bool>* stop,
        const std::function<void(const RoundEvent&)>& observe)
       : learner_(learner),
@@ -106,7 +106,7 @@ class Loop {
   void checkpoint();
   void finish();
 
-  learn::Learner& learner_;
+  learn::RoundLearner& learner_;
   const data::Part& part_;
   const TrainOptions options_;
   RunDirectory* const run_;
@@ -191,7 +191,7 @@ void Loop::go() {
       result_.stopped_because = outcome->because;
       return;
     }
-    const bool seeding = outcome->phase == Phase::kSeed;
+    const bool seeding = outcome->phase == Phase::kPrepare;
     const bool time_is_up =
         nodes_ > 1 ? total_[total_.size() - kVotes + kTimeIsUp] > 0 : time_limit_passed();
     if (!seeding && time_is_up) {
@@ -238,7 +238,7 @@ std::optional<learn::Outcome> Loop::round() {
   const double begin_s = now_s();
   try {
     learn::Outcome outcome = learner_.absorb(total);
-    if (outcome.phase != Phase::kSeed) {
+    if (outcome.phase != Phase::kPrepare) {
       if (!std::isfinite(outcome.objective)) {
         throw Error(ErrorKind::kFailed,
                     "the objective is not finite ({}); scale the data to smaller values",
@@ -288,7 +288,7 @@ void Loop::record(const learn::Outcome& outcome, double begin_s) {
   const double end_s = now_s();
   result_.parts.add(outcome, work_s_, exchange_s_, end_s - begin_s);
   if (outcome.phase == Phase::kTrain) result_.parts.bytes += static_cast<double>(traffic_.bytes);
-  if (outcome.phase == Phase::kSeed) {
+  if (outcome.phase == Phase::kPrepare) {
     if (seeding_.steps++ == 0) seeding_.begin_s = begin_s;
     seeding_.seconds += end_s - begin_s;
     return;
@@ -369,7 +369,7 @@ void Loop::finish() {
 }  // namespace
 
 void Parts::add(const learn::Outcome& outcome, double work_s, double exchange_s, double seconds) {
-  if (outcome.phase == Phase::kSeed) {
+  if (outcome.phase == Phase::kPrepare) {
     seed += seconds;
   } else if (outcome.phase == Phase::kScore) {
     score += seconds;
@@ -385,14 +385,14 @@ Json parts_json(double work_s, double exchange_s, double seconds) {
   return {{"work", work_s}, {"exchange", exchange_s}, {"absorb", seconds - work_s - exchange_s}};
 }
 
-TrainResult train(learn::Learner& learner, const data::Part& data, const TrainOptions& options,
+TrainResult train(learn::RoundLearner& learner, const data::Part& data, const TrainOptions& options,
                   RunDirectory* run, const std::atomic<bool>* stop,
                   const std::function<void(const RoundEvent&)>& observe) {
   return Loop(learner, data, options, run, stop, observe).train();
 }
 
-TrainResult train(learn::Learner& learner, const data::Dataset& data, const TrainOptions& options,
-                  RunDirectory* run, const std::atomic<bool>* stop,
+TrainResult train(learn::RoundLearner& learner, const data::Dataset& data,
+                  const TrainOptions& options, RunDirectory* run, const std::atomic<bool>* stop,
                   const std::function<void(const RoundEvent&)>& observe) {
   const int workers = options.workers == 0 ? base::hardware_threads() : options.workers;
   const int shards =

@@ -12,7 +12,7 @@
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/part.h"
 #include "meanwhile/job/run_directory.h"
-#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/round_learner.h"
 #include "meanwhile/transport/transport.h"
 
 namespace meanwhile::job {
@@ -34,7 +34,7 @@ struct TrainOptions {
   transport::Transport* transport = nullptr;
   Exchange exchange = Exchange::kAllreduce;
   const data::Part* eval = nullptr;  // held-out rows for learners that look at some
-  learn::Json predicted = {};        // of a round of training: goes to every line of metrics.jsonl
+  base::Json predicted = {};         // of a round of training: goes to every line of metrics.jsonl
 };
 
 // Where the time went, in seconds.
@@ -48,7 +48,7 @@ struct Parts {
 };
 
 // The same of one round, as a line of metrics.jsonl says it.
-learn::Json parts_json(double work_s, double exchange_s, double seconds);
+base::Json parts_json(double work_s, double exchange_s, double seconds);
 
 struct RoundEvent {
   std::int64_t round = 0;  // kTrain rounds done, this one included
@@ -69,8 +69,8 @@ struct TrainResult {
   int nodes = 1;
   double train_s = 0;  // of this call
   std::string model_sha256;
-  learn::Json record;  // further measures of the last round
-  Parts parts;         // of this call
+  base::Json record;  // further measures of the last round
+  Parts parts;        // of this call
 };
 
 // Trains `learner` on `data` and returns when it is done, when `stop` becomes true (checked between
@@ -83,12 +83,13 @@ struct TrainResult {
 // THROWS what the learner throws, with its name, the round and the shard before the message;
 // Error(kFailed) when the objective is not finite. What one node throws, all throw: "worker 3:
 // ...".
-TrainResult train(learn::Learner& learner, const data::Part& data, const TrainOptions& options,
+TrainResult train(learn::RoundLearner& learner, const data::Part& data, const TrainOptions& options,
                   RunDirectory* run = nullptr, const std::atomic<bool>* stop = nullptr,
                   const std::function<void(const RoundEvent&)>& observe = {});
 // All rows are here, and this is the only node.
-TrainResult train(learn::Learner& learner, const data::Dataset& data, const TrainOptions& options,
-                  RunDirectory* run = nullptr, const std::atomic<bool>* stop = nullptr,
+TrainResult train(learn::RoundLearner& learner, const data::Dataset& data,
+                  const TrainOptions& options, RunDirectory* run = nullptr,
+                  const std::atomic<bool>* stop = nullptr,
                   const std::function<void(const RoundEvent&)>& observe = {});
 
 }  // namespace meanwhile::job

@@ -1,58 +1,21 @@
-// The contract between a learner and the loop that runs it.
-//
-//   update[s] = learner.work(s)            every shard, in parallel
-//   total     = sum over s of update[s]    one fixed order
-//   learner.absorb(total)                  the next model
-//
-// An update is a flat vector of doubles, and updates add: that is all the loop knows of learning.
-// What a learner knows of distribution is that a row belongs to a shard.
+// What every learner is, whatever runs it: a name, a state that can be saved and restored, a cost.
+// A learner of rounds (round_learner.h) also works on shards and absorbs sums.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "meanwhile/base/parallel.h"
-#include "meanwhile/data/dataset.h"
-#include "meanwhile/data/deal.h"
-#include "meanwhile/data/part.h"
+#include "meanwhile/base/json.h"
 #include "meanwhile/data/safetensors.h"
 
 namespace meanwhile::learn {
 
-using Json = nlohmann::ordered_json;
-
-// What the loop hands a learner before the first round. Borrowed until the learner is attached
-// elsewhere or destroyed.
-struct Attachment {
-  // What this node holds of the data: rows are known by the blocks of `shards`. There are all S
-  // shards, and their `rows` are right, but those of other nodes have no blocks here.
-  const data::Dataset* data = nullptr;
-  std::span<const data::Shard> shards;
-  std::uint64_t seed = 0;
-  // The data is mapped and larger than the memory it may use: release rows after use, and keep no
-  // cache that grows with the rows.
-  bool release = false;
-  // Of the whole data: see data::Part.
-  bool labelled = false;
-  std::span<const double> label_values = {};
-  const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards; or none
-  base::ThreadPool* pool = nullptr;  // for absorb(); idle then
-
-  // Rows of the whole data, which no node need have.
-  std::int64_t rows() const {
-    std::int64_t sum = 0;
-    for (const data::Shard& shard : shards) sum += shard.rows;
-    return sum;
-  }
-};
+using base::Json;
 
 // What a round was for. Only kTrain rounds count as rounds of the job and appear in its history.
-enum class Phase { kSeed, kTrain, kScore };
+enum class Phase { kPrepare, kTrain, kScore };
 
 struct Outcome {
   Phase phase = Phase::kTrain;
@@ -97,35 +60,23 @@ struct State {
   std::string learner = {};  // its name(); the loop fills it in when it is left empty
 };
 
-// Thread safety: work() is called for different shards at the same time; nothing else is.
 class Learner {
  public:
   virtual ~Learner() = default;
 
   virtual std::string name() const = 0;
 
-  // Checks that the parameters fit the data. THROWS Error(kUsage, kInput).
-  virtual void attach(const Attachment& attachment) = 0;
-
-  // Doubles in an update of the coming round.
-  virtual std::size_t update_size() const = 0;
-
-  // Adds shard `shard`'s update for the present model to `update`, which comes zeroed. The result
-  // is a pure function of model, rows of the shard, shard number and seed: never of the thread, of
-  // the other shards, or of what a cache happens to hold.
-  virtual void work(int shard, std::span<double> update) = 0;
-
-  // Turns the present model and the summed updates into the next model.
-  virtual Outcome absorb(std::span<const double> total) = 0;
-
-  // At most this many kTrain rounds from here on: for estimates of the time left.
+  // An upper bound on the kTrain rounds still to come: for estimates of the time left.
   virtual std::int64_t rounds_left() const = 0;
 
+  // Complete between any two rounds: another learner that is restored from it continues with the
+  // same bits.
   virtual State state() const = 0;
-  // REQUIRES: not attached. THROWS Error(kInput) when the file does not hold this learner's state.
+  // REQUIRES: no data is attached. THROWS Error(kInput) when the file does not hold this learner's
+  // state.
   virtual void restore(const data::SafetensorsFile& file) = 0;
 
-  // Of a kTrain round. May be asked before attach(), as course() may.
+  // The cost of one kTrain round. May be asked before any data is attached, as course() may.
   virtual Cost cost(const Shape& shape) const = 0;
   // The rounds to come, at most, in order.
   virtual std::vector<Stretch> course(const Shape& shape) const {

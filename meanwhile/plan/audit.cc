@@ -7,7 +7,7 @@
 
 namespace meanwhile::plan {
 
-using learn::Json;
+using base::Json;
 using learn::Phase;
 
 namespace {

@@ -18,7 +18,7 @@ struct Expected {
 };
 
 // Of a round of training, as lines of metrics.jsonl carry it. THROWS as predict().
-learn::Json expected_round(const Expected& expected);
+base::Json expected_round(const Expected& expected);
 
 // What it took.
 struct Measured {

@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/base/clock.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
-#include "meanwhile/base/trace.h"
 #include "meanwhile/exchange/allreduce.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/exchange/tree.h"

@@ -20,7 +20,7 @@ constexpr std::int64_t kFirstRows = 512;
 
 // What is to be timed.
 struct Trial {
-  std::function<std::unique_ptr<learn::Learner>()> make;
+  std::function<std::unique_ptr<learn::RoundLearner>()> make;
   bool sparse = false;
   std::int64_t cols = 1;   // sparse: values in a row
   std::int64_t width = 1;  // sparse: columns in all
@@ -68,7 +68,7 @@ Rate measure(const Trial& trial, double seconds, int threads) {
   const std::int64_t most = std::max(trial.least_rows, kMostValues / trial.cols);
   for (std::int64_t rows = trial.least_rows;;) {
     const data::Dataset data = made_up(trial, rows);
-    const std::unique_ptr<learn::Learner> learner = trial.make();
+    const std::unique_ptr<learn::RoundLearner> learner = trial.make();
     job::TrainOptions options;
     options.workers = threads;
     options.shards = threads == 1 ? 1 : 4 * threads;

@@ -10,7 +10,7 @@
 
 namespace meanwhile::plan {
 
-using learn::Json;
+using base::Json;
 
 namespace {
 

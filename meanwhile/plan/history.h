@@ -28,7 +28,7 @@ struct Audit {
   Rate rate;  // of the work, as measured; flops = 0: not known
 };
 
-learn::Json to_json(const Audit& audit);
+base::Json to_json(const Audit& audit);
 
 struct History {
   std::vector<Audit> runs;  // oldest first

@@ -131,8 +131,8 @@ double exchange_seconds(const Machine& machine, double update_bytes, const Setti
          cost.bytes * per_byte(network.bandwidth, 0, 1);
 }
 
-double leg_seconds(const Storage& storage, const service::Leg& leg, double bytes) {
-  using Kind = service::Leg::Kind;
+double leg_seconds(const Storage& storage, const runtime::Leg& leg, double bytes) {
+  using Kind = runtime::Leg::Kind;
   const double own = leg.kind == Kind::kWrite    ? storage.write
                      : leg.kind == Kind::kSpread ? storage.spread
                                                  : storage.read;
@@ -142,9 +142,9 @@ double leg_seconds(const Storage& storage, const service::Leg& leg, double bytes
   return leg.blobs * (storage.latency + bytes * per_byte(own, shared, leg.at_once));
 }
 
-service::StepCost storage_step(const Machine& machine, const Setting& setting, int workers) {
-  if (machine.storage->separate_reducers) return service::separate_reducers_cost(workers);
-  return service::step_cost(service::layout_of(shards_of(setting, workers)), workers);
+runtime::StepCost storage_step(const Machine& machine, const Setting& setting, int workers) {
+  if (machine.storage->separate_reducers) return runtime::separate_reducers_cost(workers);
+  return runtime::step_cost(runtime::layout_of(shards_of(setting, workers)), workers);
 }
 
 double load_seconds(const Machine& machine, const Job& job, const Setting& setting, int workers) {
@@ -170,7 +170,7 @@ double price_of(const Price& price, int processes, double seconds, double reques
 int processes_of(const Machine& machine, const Setting& setting, int workers) {
   const bool more =
       setting.runtime == Runtime::kStorage && machine.storage && machine.storage->separate_reducers;
-  return workers + (more ? service::separate_reducers(workers) : 0);
+  return workers + (more ? runtime::separate_reducers(workers) : 0);
 }
 
 Round predict_round(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
@@ -185,9 +185,9 @@ Round predict_round(const Machine& machine, const learn::Cost& cost, const learn
     round.exchange += exchange_seconds(machine, cost.update_bytes, setting, workers);
     round.bytes = sum_cost(cost.update_bytes, setting, workers).bytes;
   } else if (setting.runtime == Runtime::kStorage) {
-    const service::StepCost step = storage_step(machine, setting, workers);
+    const runtime::StepCost step = storage_step(machine, setting, workers);
     round.exchange = 0;
-    for (const service::Leg& leg : step.legs) {
+    for (const runtime::Leg& leg : step.legs) {
       round.exchange += leg_seconds(*machine.storage, leg, cost.update_bytes) +
                         (leg.waits ? machine.storage->notice : 0);
     }
@@ -220,7 +220,7 @@ Point predict(const Machine& machine, const Job& job, const Setting& setting, in
     const Round round = predict_round(machine, stretch.round, job.shape, setting, workers);
     point.requests += stretch.rounds * round.requests;
     point.bytes += stretch.rounds * round.bytes;
-    if (stretch.phase == Phase::kSeed) point.seed += stretch.rounds * round.seconds();
+    if (stretch.phase == Phase::kPrepare) point.seed += stretch.rounds * round.seconds();
     if (stretch.phase == Phase::kScore) point.score += stretch.rounds * round.seconds();
     if (stretch.phase != Phase::kTrain) continue;
     point.round = round;

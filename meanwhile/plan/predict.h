@@ -14,7 +14,7 @@
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/learner.h"
 #include "meanwhile/plan/machine.h"
-#include "meanwhile/service/cost.h"
+#include "meanwhile/runtime/storage/cost.h"
 
 namespace meanwhile::plan {
 
@@ -78,8 +78,8 @@ double absorb_seconds(const Machine& machine, const learn::Cost& cost);
 double exchange_seconds(const Machine& machine, double update_bytes, const Setting& setting,
                         int workers);
 // REQUIRES: machine.storage. `bytes`: of a blob. Without leg.waits.
-double leg_seconds(const Storage& storage, const service::Leg& leg, double bytes);
-service::StepCost storage_step(const Machine& machine, const Setting& setting, int workers);
+double leg_seconds(const Storage& storage, const runtime::Leg& leg, double bytes);
+runtime::StepCost storage_step(const Machine& machine, const Setting& setting, int workers);
 double load_seconds(const Machine& machine, const Job& job, const Setting& setting, int workers);
 // The price of `processes` for so long, and of requests.
 double price_of(const Price& price, int processes, double seconds, double requests);

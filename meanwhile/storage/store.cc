@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-#include "meanwhile/storage/azure.h"
+#include "meanwhile/storage/azure/azure.h"
 #include "meanwhile/storage/local.h"
 #include "meanwhile/storage/name.h"
 

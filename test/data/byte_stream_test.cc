@@ -1,4 +1,4 @@
-#include "meanwhile/data/byte_stream.h"
+#include "meanwhile/data/text/byte_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "meanwhile/data/convert.h"
+#include "meanwhile/data/files/convert.h"
 
 #include <gtest/gtest.h>
 
-#include "meanwhile/data/npy.h"
+#include "meanwhile/data/files/npy.h"
 #include "meanwhile/data/safetensors.h"
 #include "test/data/compressed.h"
 #include "test/data/parsing.h"

@@ -1,4 +1,4 @@
-#include "meanwhile/data/csv.h"
+#include "meanwhile/data/files/csv.h"
 
 #include <gtest/gtest.h>
 

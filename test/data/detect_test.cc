@@ -1,4 +1,4 @@
-#include "meanwhile/data/detect.h"
+#include "meanwhile/data/files/detect.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Plain text as data, from the first look at a file to counts with names.
-#include "meanwhile/data/documents.h"
+#include "meanwhile/data/text/documents.h"
 
 #include <gtest/gtest.h>
 
-#include "meanwhile/data/convert.h"
-#include "meanwhile/data/detect.h"
-#include "meanwhile/data/match.h"
+#include "meanwhile/data/files/convert.h"
+#include "meanwhile/data/files/detect.h"
+#include "meanwhile/data/text/match.h"
 #include "test/data/compressed.h"
 #include "test/data/parsing.h"
 #include "test/data/standard_input.h"
@@ -73,7 +73,7 @@ TEST(Documents, WordsAreChosenFromAllFiles) {
     const auto rows = rows_of<float>(data);
     EXPECT_EQ(rows.row_start, (std::vector<std::int64_t>{0, 2, 3, 5}));
     EXPECT_EQ(rows.columns, (std::vector<std::int32_t>{0, 2, 0, 1, 2}));
-    EXPECT_EQ(data.unknown, (Unknown{0, 5}));
+    EXPECT_EQ(data.unknown, (UnknownWords{0, 5}));
   }
   ReadOptions fixed = all_words();
   fixed.may_choose_words = false;
@@ -100,7 +100,7 @@ TEST(Documents, UnknownWordsAreCountedButNotThoseNobodyMisses) {
   const TemporaryFolder folder;
   write_text(folder / "a.txt", "The cat sat\non a mat mat 17\n");
   const Dataset data = read({folder / "a.txt"}, counting({"cat"}));
-  EXPECT_EQ(data.unknown, (Unknown{3, 4}));
+  EXPECT_EQ(data.unknown, (UnknownWords{3, 4}));
 }
 
 TEST(Documents, NamesSurviveConversion) {
@@ -116,7 +116,7 @@ TEST(Documents, NamesSurviveConversion) {
   options.words.max_words = 5000;
   const ConvertResult result = convert({folder / "a.txt"}, folder / "a.safetensors", options);
   EXPECT_EQ(result.cols, 3000);
-  EXPECT_EQ(result.unknown, (Unknown{0, 3001}));
+  EXPECT_EQ(result.unknown, (UnknownWords{0, 3001}));
   const Dataset converted = read({folder / "a.safetensors"}, {});
   EXPECT_EQ(converted.feature_names, words);
   EXPECT_EQ(rows_of<float>(converted), rows_of<float>(read({folder / "a.txt"}, options)));
@@ -171,7 +171,7 @@ TEST(Match, ColumnsGoWhereTheirNamesAre) {
   EXPECT_EQ(rows.row_start, (std::vector<std::int64_t>{0, 2, 2, 4}));
   EXPECT_EQ(rows.columns, (std::vector<std::int32_t>{2, 3, 0, 2}));
   EXPECT_EQ(rows.values, (std::vector<float>{2, 1, 1, 1}));
-  EXPECT_EQ(matched.unknown, (Unknown{1, 6}));
+  EXPECT_EQ(matched.unknown, (UnknownWords{1, 6}));
 }
 
 TEST(Match, AddsColumnsOfOneNameAndRefusesDenseData) {

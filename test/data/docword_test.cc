@@ -1,4 +1,4 @@
-#include "meanwhile/data/docword.h"
+#include "meanwhile/data/files/docword.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "meanwhile/data/ldac.h"
+#include "meanwhile/data/files/ldac.h"
 
 #include <gtest/gtest.h>
 
-#include "meanwhile/data/detect.h"
+#include "meanwhile/data/files/detect.h"
 #include "test/data/parsing.h"
 
 namespace meanwhile::data {

@@ -1,4 +1,4 @@
-#include "meanwhile/data/libsvm.h"
+#include "meanwhile/data/files/libsvm.h"
 
 #include <gtest/gtest.h>
 

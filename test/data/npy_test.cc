@@ -1,4 +1,4 @@
-#include "meanwhile/data/npy.h"
+#include "meanwhile/data/files/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "meanwhile/data/number.h"
+#include "meanwhile/data/text/number.h"
 
 #include <gtest/gtest.h>
 

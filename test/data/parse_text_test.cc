@@ -1,4 +1,4 @@
-#include "meanwhile/data/parse_text.h"
+#include "meanwhile/data/text/parse_text.h"
 
 #include <gtest/gtest.h>
 

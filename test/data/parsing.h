@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/data/memory_sink.h"
-#include "meanwhile/data/text_formats.h"
+#include "meanwhile/data/files/memory_sink.h"
+#include "meanwhile/data/files/text_formats.h"
 #include "test/temporary_folder.h"
 
 namespace meanwhile::data {

@@ -7,11 +7,11 @@
 #include <random>
 #include <string>
 
-#include "meanwhile/data/csv_layout.h"
-#include "meanwhile/data/quote_scan.h"
-#include "meanwhile/data/read_parts.h"
-#include "meanwhile/data/read_some.h"
-#include "meanwhile/data/text_part.h"
+#include "meanwhile/data/files/csv_layout.h"
+#include "meanwhile/data/files/read_parts.h"
+#include "meanwhile/data/files/read_some.h"
+#include "meanwhile/data/files/text_part.h"
+#include "meanwhile/data/text/quote_scan.h"
 #include "test/temporary_folder.h"
 
 namespace meanwhile::data {

@@ -1,4 +1,4 @@
-#include "meanwhile/data/read.h"
+#include "meanwhile/data/files/read.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <thread>
 
-#include "meanwhile/data/npy.h"
+#include "meanwhile/data/files/npy.h"
 #include "test/data/compressed.h"
 #include "test/data/parsing.h"
 #include "test/data/resident.h"

@@ -1,4 +1,4 @@
-#include "meanwhile/data/safetensors_data.h"
+#include "meanwhile/data/files/safetensors_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "meanwhile/data/tokens.h"
+#include "meanwhile/data/text/tokens.h"
 
 #include <gtest/gtest.h>
 
-#include "meanwhile/data/text_error.h"
+#include "meanwhile/data/text/text_error.h"
 
 namespace meanwhile::data {
 namespace {

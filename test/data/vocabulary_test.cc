@@ -1,9 +1,9 @@
-#include "meanwhile/data/vocabulary.h"
+#include "meanwhile/data/text/vocabulary.h"
 
 #include <gtest/gtest.h>
 
-#include "meanwhile/data/count_words.h"
-#include "meanwhile/data/stop_words.h"
+#include "meanwhile/data/text/count_words.h"
+#include "meanwhile/data/text/stop_words.h"
 #include "test/data/compressed.h"
 #include "test/data/parsing.h"
 #include "test/expect_error.h"

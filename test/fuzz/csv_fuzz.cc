@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "meanwhile/data/csv.h"
+#include "meanwhile/data/files/csv.h"
 #include "test/fuzz/text_fuzz.h"
 
 using meanwhile::data::CsvFormat;

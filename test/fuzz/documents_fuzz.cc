@@ -1,8 +1,8 @@
 // Plain text: with words that are chosen from it, and with words that are given.
 #include <memory>
 
-#include "meanwhile/data/count_words.h"
-#include "meanwhile/data/documents.h"
+#include "meanwhile/data/text/count_words.h"
+#include "meanwhile/data/text/documents.h"
 #include "test/fuzz/text_fuzz.h"
 
 using meanwhile::data::DocumentsFormat;

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "meanwhile/data/docword.h"
+#include "meanwhile/data/files/docword.h"
 #include "test/fuzz/text_fuzz.h"
 
 using meanwhile::data::DocwordFormat;

@@ -1,6 +1,6 @@
 // Compressed bytes, gzip and zstd alike. They come as standard input, which is recognised by how it
 // begins and needs no name.
-#include "meanwhile/data/byte_stream.h"
+#include "meanwhile/data/text/byte_stream.h"
 #include "test/fuzz/fuzz.h"
 
 namespace fuzz = meanwhile::fuzz;

@@ -1,4 +1,4 @@
-#include "meanwhile/data/idx.h"
+#include "meanwhile/data/files/idx.h"
 #include "test/fuzz/fuzz.h"
 
 namespace data = meanwhile::data;

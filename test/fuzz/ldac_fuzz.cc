@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "meanwhile/data/ldac.h"
+#include "meanwhile/data/files/ldac.h"
 #include "test/fuzz/text_fuzz.h"
 
 using meanwhile::data::LdacFormat;

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "meanwhile/data/libsvm.h"
+#include "meanwhile/data/files/libsvm.h"
 #include "test/fuzz/text_fuzz.h"
 
 using meanwhile::data::LibsvmFormat;

@@ -14,7 +14,7 @@
 namespace data = meanwhile::data;
 namespace fuzz = meanwhile::fuzz;
 namespace linear = meanwhile::learn::linear;
-using meanwhile::learn::Json;
+using meanwhile::base::Json;
 
 namespace {
 

@@ -11,7 +11,7 @@
 namespace data = meanwhile::data;
 namespace fuzz = meanwhile::fuzz;
 namespace kmeans = meanwhile::learn::kmeans;
-using meanwhile::learn::Json;
+using meanwhile::base::Json;
 
 namespace {
 

@@ -2,8 +2,8 @@
 // error. Threads are slow to start, so only one input in eight is parsed by two.
 #pragma once
 
-#include "meanwhile/data/memory_sink.h"
-#include "meanwhile/data/parse_text.h"
+#include "meanwhile/data/files/memory_sink.h"
+#include "meanwhile/data/text/parse_text.h"
 #include "test/fuzz/fuzz.h"
 
 namespace meanwhile::fuzz {

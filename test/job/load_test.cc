@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "meanwhile/data/convert.h"
-#include "meanwhile/data/npy.h"
+#include "meanwhile/data/files/convert.h"
+#include "meanwhile/data/files/npy.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/transport/threads.h"
 #include "test/data/compressed.h"

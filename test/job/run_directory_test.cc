@@ -11,7 +11,7 @@
 namespace meanwhile::job {
 namespace {
 
-using learn::Json;
+using base::Json;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 

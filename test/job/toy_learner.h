@@ -12,7 +12,7 @@
 
 #include "meanwhile/base/buffer.h"
 #include "meanwhile/base/error.h"
-#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::job {
 
@@ -23,7 +23,7 @@ struct ToyParameters {
   bool score = true;
 };
 
-class ToyLearner final : public learn::Learner {
+class ToyLearner final : public learn::RoundLearner {
  public:
   explicit ToyLearner(const ToyParameters& parameters) : parameters_(parameters) {}
 
@@ -64,7 +64,7 @@ class ToyLearner final : public learn::Learner {
     learn::Outcome outcome;
     if (seeded < parameters_.seed_steps) {
       ++seeded;
-      outcome.phase = learn::Phase::kSeed;
+      outcome.phase = learn::Phase::kPrepare;
       for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += 0.125 * static_cast<double>(seeded);
       return outcome;
     }
@@ -102,7 +102,7 @@ class ToyLearner final : public learn::Learner {
     const auto carried = file.tensor("carried/momentum").as<double>();
     mean.assign(learned.begin(), learned.end());
     momentum.assign(carried.begin(), carried.end());
-    const auto progress = learn::Json::parse(file.metadata().at("progress"));
+    const auto progress = base::Json::parse(file.metadata().at("progress"));
     seeded = progress.at("seeded");
     rounds = progress.at("rounds");
   }

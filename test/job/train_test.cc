@@ -14,7 +14,7 @@
 namespace meanwhile::job {
 namespace {
 
-using learn::Json;
+using base::Json;
 using learn::Phase;
 using testing::HasSubstr;
 
@@ -93,7 +93,7 @@ TEST(Train, TellsTheObserverOfEveryRoundButCountsTrainingRoundsOnly) {
     rounds.push_back(event.round);
     left.push_back(event.rounds_left);
   });
-  EXPECT_EQ(phases, (std::vector{Phase::kSeed, Phase::kSeed, Phase::kTrain, Phase::kTrain,
+  EXPECT_EQ(phases, (std::vector{Phase::kPrepare, Phase::kPrepare, Phase::kTrain, Phase::kTrain,
                                  Phase::kTrain, Phase::kTrain, Phase::kScore}));
   EXPECT_EQ(rounds, (std::vector<std::int64_t>{0, 0, 1, 2, 3, 4, 4}));
   EXPECT_EQ(left, (std::vector<std::int64_t>{4, 4, 3, 2, 1, 0, 0}));

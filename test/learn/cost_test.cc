@@ -14,7 +14,7 @@ namespace meanwhile::learn {
 namespace {
 
 // Passes everything on, and keeps the sizes of updates by what the round was for.
-class Watched final : public Learner {
+class Watched final : public RoundLearner {
  public:
   explicit Watched(Learner& learner) : learner_(learner) {}
 
@@ -75,9 +75,9 @@ void expect_as_said(const std::string& what, Learner& learner, const data::Datas
   // Whether the end is L-BFGS, which needs no score, is not always known before.
   EXPECT_LE(rounds_of(watched, Phase::kScore), rounds_of(course, Phase::kScore));
   EXPECT_LE(rounds_of(course, Phase::kScore) - rounds_of(watched, Phase::kScore), 1);
-  const double seeding = rounds_of(watched, Phase::kSeed);
-  EXPECT_LE(seeding, 2 * rounds_of(course, Phase::kSeed));
-  EXPECT_GE(2 * seeding, rounds_of(course, Phase::kSeed));
+  const double seeding = rounds_of(watched, Phase::kPrepare);
+  EXPECT_LE(seeding, 2 * rounds_of(course, Phase::kPrepare));
+  EXPECT_GE(2 * seeding, rounds_of(course, Phase::kPrepare));
   for (const Stretch& stretch : course) {
     EXPECT_GE(stretch.rounds, 0);
     EXPECT_GE(stretch.round.flops, 0);
@@ -117,7 +117,7 @@ TEST(LearnerCost, OfKMeansIsWhatItSends) {
 TEST(LearnerCost, OfKMeansWithCentresHasNoSeeding) {
   kmeans::KMeans learner(clusters("auto"));
   learner.set_initial_centers(std::vector<double>(20 * 6, 0.5), 6);
-  EXPECT_EQ(rounds_of(learner.course({2000, 6, 12000}), Phase::kSeed), 0);
+  EXPECT_EQ(rounds_of(learner.course({2000, 6, 12000}), Phase::kPrepare), 0);
 }
 
 TEST(LearnerCost, OfKMeansCountsTheDistances) {
@@ -185,7 +185,7 @@ TEST(LearnerCost, OfLinearModelsIsWhatTheySend) {
 TEST(LearnerCost, OfLinearSeedingIsStatisticsAndTheSearchForARate) {
   const Shape dense{10000, 30, 300000}, sparse{10000, 30, 50000, 2, true};
   const auto seeding = [&](const Parameters& parameters, const Shape& shape) {
-    return rounds_of(linear::Linear(Kind::kSvm, parameters).course(shape), Phase::kSeed);
+    return rounds_of(linear::Linear(Kind::kSvm, parameters).course(shape), Phase::kPrepare);
   };
   EXPECT_EQ(seeding(settled("lbfgs"), dense), 1);
   EXPECT_EQ(seeding(settled("sgd"), dense), 2);

@@ -165,7 +165,7 @@ inline TrainedLda train(learn::lda::Lda& learner, const data::Dataset& data,
   };
   trained.result =
       job::train(learner, data, options, nullptr, nullptr, [&](const job::RoundEvent& event) {
-        if (event.outcome.phase == learn::Phase::kSeed) trained.first = values(learner.lambda());
+        if (event.outcome.phase == learn::Phase::kPrepare) trained.first = values(learner.lambda());
         if (event.outcome.phase == learn::Phase::kTrain) trained.rounds.push_back(event);
       });
   trained.lambda = values(learner.lambda());
@@ -182,7 +182,7 @@ inline TrainedLda train(const learn::lda::Parameters& parameters, const data::Da
 // A learner's state as a file, for as long as this lives.
 class SavedLda {
  public:
-  explicit SavedLda(const learn::Learner& learner, std::int64_t rounds = 0) {
+  explicit SavedLda(const learn::RoundLearner& learner, std::int64_t rounds = 0) {
     job::write_state(folder_ / "state", learner.state(), rounds);
   }
   data::SafetensorsFile file() const { return data::SafetensorsFile(folder_ / "state"); }

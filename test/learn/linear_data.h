@@ -94,7 +94,7 @@ inline job::TrainOptions on(int shards, std::uint64_t seed = 1) {
   return options;
 }
 
-inline learn::linear::Model model_of(const learn::Learner& learner) {
+inline learn::linear::Model model_of(const learn::RoundLearner& learner) {
   const TemporaryFolder folder;
   job::write_state(folder / "state", learner.state(), 0);
   return learn::linear::load_model(data::SafetensorsFile(folder / "state"));

@@ -38,7 +38,7 @@ Expected expected(Runtime runtime = Runtime::kMpi) {
   cost.outputs = 32;
   learn::Cost seeding = cost;
   seeding.flops = 1e9;
-  expected.job.course = {{learn::Phase::kSeed, 3, seeding},
+  expected.job.course = {{learn::Phase::kPrepare, 3, seeding},
                          {learn::Phase::kTrain, 100, cost},
                          {learn::Phase::kScore, 1, seeding}};
   expected.setting.runtime = runtime;
@@ -178,7 +178,7 @@ TEST(Audit, IsWhatItSays) {
 }
 
 TEST(ExpectedRound, HasThePartsOfARound) {
-  const learn::Json json = expected_round(expected(Runtime::kStorage));
+  const base::Json json = expected_round(expected(Runtime::kStorage));
   const Point point = predicted(expected(Runtime::kStorage));
   EXPECT_DOUBLE_EQ(json.at("work").get<double>(), point.round.work);
   EXPECT_DOUBLE_EQ(json.at("exchange").get<double>(), point.round.exchange);

@@ -153,7 +153,7 @@ Job job(double update_bytes) {
   cost.update_bytes = update_bytes;
   cost.absorb_bytes = update_bytes;
   cost.kernel = "test";
-  job.course = {{learn::Phase::kSeed, 2, cost}, {learn::Phase::kTrain, 10, cost}};
+  job.course = {{learn::Phase::kPrepare, 2, cost}, {learn::Phase::kTrain, 10, cost}};
   job.load_bytes = 4e4;
   return job;
 }

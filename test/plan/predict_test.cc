@@ -61,7 +61,7 @@ TEST(Predict, PartsAddUp) {
   m.storage = storage;
   Job what = job();
   what.course[0].round.absorb_bytes = 1e7;
-  what.course.push_back({learn::Phase::kSeed, 3, what.course[0].round});
+  what.course.push_back({learn::Phase::kPrepare, 3, what.course[0].round});
   what.course.push_back({learn::Phase::kScore, 2, what.course[0].round});
   for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
     for (const int workers : {1, 4, 7}) {
@@ -195,7 +195,7 @@ TEST(Predict, PriceCountsSeedingAndScoringBesideTheRounds) {
   m.price = {3600, 0, 1};
   Job what = job();
   EXPECT_DOUBLE_EQ(predict(m, what, at(Runtime::kThreads), 1).total_price, 50);
-  what.course.push_back({learn::Phase::kSeed, 2, what.course[0].round});
+  what.course.push_back({learn::Phase::kPrepare, 2, what.course[0].round});
   what.course.push_back({learn::Phase::kScore, 1, what.course[0].round});
   const Point point = predict(m, what, at(Runtime::kThreads), 1);
   EXPECT_DOUBLE_EQ(point.price, 50);
@@ -291,7 +291,7 @@ Storage storage_of(double read, double write, double latency = 0) {
 }
 
 TEST(PredictStorage, ALegIsSoManyBlobsOneAfterTheOther) {
-  using Kind = service::Leg::Kind;
+  using Kind = runtime::Leg::Kind;
   const Storage storage = storage_of(10e6, 5e6, 0.1);
   EXPECT_DOUBLE_EQ(leg_seconds(storage, {Kind::kRead, "", 3, 1, false}, 1e6), 3 * (0.1 + 0.1));
   EXPECT_DOUBLE_EQ(leg_seconds(storage, {Kind::kWrite, "", 3, 1, false}, 1e6), 3 * (0.1 + 0.2));

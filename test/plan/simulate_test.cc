@@ -1,4 +1,4 @@
-#include "meanwhile/plan/simulate.h"
+#include "meanwhile/plan/simulate/simulate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,13 +51,13 @@ Job job(int workers, double rounds) {
   cost.kernel = "test";
   learn::Cost seeding = cost;
   seeding.flops /= 4;
-  job.course = {{learn::Phase::kSeed, 3, seeding},
+  job.course = {{learn::Phase::kPrepare, 3, seeding},
                 {learn::Phase::kTrain, rounds, cost},
                 {learn::Phase::kScore, 1, seeding}};
   return job;
 }
 
-constexpr Trouble kNone{.jitter = 0};
+constexpr FaultModel kNone{.jitter = 0};
 
 Setting at(Runtime runtime, int shards = 0) {
   Setting setting;
@@ -131,12 +131,12 @@ TEST(Simulate, RoundsNeedNotBeWhole) {
 }
 
 TEST(Simulate, PartsAndRoundsAddUp) {
-  const Trouble all{.jitter = 0.1,
-                    .stragglers = 0.01,
-                    .slow_links = 0.05,
-                    .deaths = 0.5,
-                    .late_blobs = 0.01,
-                    .lateness_s = 3};
+  const FaultModel all{.jitter = 0.1,
+                       .stragglers = 0.01,
+                       .slow_links = 0.05,
+                       .deaths = 0.5,
+                       .late_blobs = 0.01,
+                       .lateness_s = 3};
   for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
     const Simulated lived = simulate(machine(), job(64, 40), at(runtime), 64, all, 3);
     EXPECT_GT(lived.deaths, 0);
@@ -164,7 +164,7 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
     std::uint64_t drawn = 0;
     const auto uniform = [&] { return random.uniform(drawn++); };
     const auto seldom = [&] { return uniform() < 0.5 ? 0 : std::pow(uniform(), 3); };
-    Trouble trouble;
+    FaultModel trouble;
     trouble.jitter = seldom();
     trouble.stragglers = seldom();
     trouble.slowdown = 1 + std::exp(3 * uniform());
@@ -192,7 +192,7 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
 }
 
 TEST(Simulate, OneSeedOneResult) {
-  const Trouble trouble{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
+  const FaultModel trouble{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
   for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
     const auto rounds = [&](std::uint64_t seed) {
       return simulate(machine(), job(50, 30), at(runtime), 50, trouble, seed).rounds;
@@ -205,9 +205,9 @@ TEST(Simulate, OneSeedOneResult) {
 // Each kind of trouble alone, more and more of it.
 TEST(Simulate, MoreTroubleIsNotFaster) {
   const auto expect_slower = [&](const char* what, Runtime runtime,
-                                 const std::vector<Trouble>& more) {
+                                 const std::vector<FaultModel>& more) {
     double before = simulate(machine(), job(64, 30), at(runtime), 64, kNone, 7).seconds;
-    for (const Trouble& trouble : more) {
+    for (const FaultModel& trouble : more) {
       const double seconds = simulate(machine(), job(64, 30), at(runtime), 64, trouble, 7).seconds;
       EXPECT_GE(seconds, before) << what << " " << to_string(runtime);
       before = seconds;
@@ -238,7 +238,7 @@ TEST(Simulate, MoreTroubleIsNotFaster) {
 // What happens to a worker in a round does not depend on how many others there are: the rounds of
 // more workers wait for the same stragglers, and more.
 TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
-  const Trouble trouble{.jitter = 0.05, .stragglers = 0.01};
+  const FaultModel trouble{.jitter = 0.05, .stragglers = 0.01};
   const auto rounds = [&](int workers) {
     Job what = job(workers, 40);
     for (learn::Stretch& stretch : what.course) stretch.round.update_bytes = 0;
@@ -249,7 +249,7 @@ TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
 }
 
 TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
-  const Trouble rare{.jitter = 0, .stragglers = 0.001, .slowdown = 100};
+  const FaultModel rare{.jitter = 0, .stragglers = 0.001, .slowdown = 100};
   const auto lived = [&](Runtime runtime) {
     return simulate(machine(), job(50, 50), at(runtime), 50, rare, 2);
   };
@@ -262,7 +262,7 @@ TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
 }
 
 TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
-  const Trouble deadly{.jitter = 0, .deaths = 0.5};
+  const FaultModel deadly{.jitter = 0, .deaths = 0.5};
   const Simulated ranks = simulate(machine(), job(20, 50), at(Runtime::kMpi), 20, deadly, 2);
   ASSERT_GT(ranks.deaths, 0);
   // A restart, the data again, and at most a checkpoint and a round of 10 s each done once more.
@@ -277,7 +277,7 @@ TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
 }
 
 TEST(Simulate, WorkersThatOnlyDieAreAnError) {
-  const Trouble deadly{.deaths = 1e6};
+  const FaultModel deadly{.deaths = 1e6};
   for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
     EXPECT_THAT(error_of(ErrorKind::kFailed,
                          [&] { simulate(machine(), job(10, 5), at(runtime), 10, deadly, 1); }),
@@ -286,7 +286,7 @@ TEST(Simulate, WorkersThatOnlyDieAreAnError) {
 }
 
 TEST(Simulate, ImpossibleTroubleIsRefused) {
-  const auto refused = [&](const char* what, const Trouble& trouble) {
+  const auto refused = [&](const char* what, const FaultModel& trouble) {
     EXPECT_THAT(error_of(ErrorKind::kUsage,
                          [&] { simulate(machine(), job(2, 1), at(Runtime::kMpi), 2, trouble, 1); }),
                 HasSubstr(what));

@@ -1,10 +1,9 @@
-#include "meanwhile/storage/azure_account.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "meanwhile/storage/azure_queue.h"
-#include "meanwhile/storage/azure_sign.h"
+#include "meanwhile/storage/azure/account.h"
+#include "meanwhile/storage/azure/queue.h"
+#include "meanwhile/storage/azure/sign.h"
 #include "test/expect_error.h"
 
 namespace meanwhile::storage {

@@ -4,10 +4,10 @@
 
 #include <ctime>
 
-#include "meanwhile/storage/azure.h"
-#include "meanwhile/storage/azure_client.h"
-#include "meanwhile/storage/azure_error.h"
-#include "meanwhile/storage/azure_sign.h"
+#include "meanwhile/storage/azure/azure.h"
+#include "meanwhile/storage/azure/client.h"
+#include "meanwhile/storage/azure/error.h"
+#include "meanwhile/storage/azure/sign.h"
 #include "test/expect_error.h"
 #include "test/storage/scripted_server.h"
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <thread>
 
-#include "meanwhile/storage/azure.h"
-#include "meanwhile/storage/azure_account.h"
-#include "meanwhile/storage/azure_sign.h"
+#include "meanwhile/storage/azure/account.h"
+#include "meanwhile/storage/azure/azure.h"
+#include "meanwhile/storage/azure/sign.h"
 #include "test/expect_error.h"
 #include "test/storage/conformance.h"
 

@@ -1,10 +1,10 @@
-#include "meanwhile/storage/azure_sign.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "meanwhile/storage/azure/sign.h"
 
 namespace meanwhile::storage {
 namespace {

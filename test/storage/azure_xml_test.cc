@@ -1,8 +1,7 @@
-#include "meanwhile/storage/azure_xml.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "meanwhile/storage/azure/xml.h"
 #include "test/expect_error.h"
 
 namespace meanwhile::storage {

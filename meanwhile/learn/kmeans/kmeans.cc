@@ -129,7 +129,7 @@ void KMeans::allow_caches() {
 
 void KMeans::start_trial() {
   if (!progress_.seeded) {
-    phase_ = Phase::kSeed;
+    phase_ = Phase::kPrepare;
     seeding_ =
         make_seeding(parameters_.init, {job_, metric_, parameters_.n_clusters, model_.cols,
                                         static_cast<std::uint32_t>(progress_.trial), spread_});
@@ -157,11 +157,11 @@ UpdateView KMeans::view() const {
 }
 
 std::size_t KMeans::update_size() const {
-  return phase_ == Phase::kSeed ? seeding_->update_size() : view().size();
+  return phase_ == Phase::kPrepare ? seeding_->update_size() : view().size();
 }
 
 void KMeans::work(int shard, std::span<double> update) {
-  if (phase_ == Phase::kSeed) {
+  if (phase_ == Phase::kPrepare) {
     seeding_->work(shard, update);
     return;
   }
@@ -170,7 +170,7 @@ void KMeans::work(int shard, std::span<double> update) {
 }
 
 Outcome KMeans::absorb(std::span<const double> total) {
-  if (phase_ == Phase::kSeed) return absorb_seeding(total);
+  if (phase_ == Phase::kPrepare) return absorb_seeding(total);
   choose_screen(total);
   if (phase_ == Phase::kScore) return absorb_score(total);
   return parameters_.batch_size > 0 ? absorb_batch(total) : absorb_lloyd(total);
@@ -178,7 +178,7 @@ Outcome KMeans::absorb(std::span<const double> total) {
 
 Outcome KMeans::absorb_seeding(std::span<const double> total) {
   Outcome outcome;
-  outcome.phase = Phase::kSeed;
+  outcome.phase = Phase::kPrepare;
   if (seeding_->absorb(total)) {
     model_.centers = seeding_->take_centers();
     model_.counts.assign(static_cast<std::size_t>(parameters_.n_clusters), 0.0);

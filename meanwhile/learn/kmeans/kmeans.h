@@ -14,11 +14,11 @@
 #include "meanwhile/learn/kmeans/model.h"
 #include "meanwhile/learn/kmeans/parameters.h"
 #include "meanwhile/learn/kmeans/seeding.h"
-#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::learn::kmeans {
 
-class KMeans final : public Learner {
+class KMeans final : public RoundLearner {
  public:
   // THROWS Error(kUsage) when a parameter is out of range.
   explicit KMeans(const Parameters& parameters);
@@ -92,7 +92,7 @@ class KMeans final : public Learner {
 
   // While attached.
   Attachment job_;
-  Phase phase_ = Phase::kSeed;
+  Phase phase_ = Phase::kPrepare;
   std::unique_ptr<Seeding> seeding_;
   Round round_;
   std::vector<ShardCache> caches_;

@@ -9,7 +9,7 @@
 
 #include "meanwhile/learn/kmeans/assign.h"
 #include "meanwhile/learn/kmeans/sums.h"
-#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::learn::kmeans {
 

@@ -46,7 +46,7 @@ std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape,
     cost.absorb_bytes = cost.update_bytes;
     cost.kernel = candidates > 0 ? "kmeans" : "draw";
     cost.outputs = std::max(candidates, 1.0);
-    return Stretch{Phase::kSeed, number, cost};
+    return Stretch{Phase::kPrepare, number, cost};
   };
   // The smallest K keys are found digit by digit.
   if (method == "random") {

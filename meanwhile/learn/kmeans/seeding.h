@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "meanwhile/learn/kmeans/assign.h"
-#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::learn::kmeans {
 

@@ -6,7 +6,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/random.h"
 #include "meanwhile/learn/lda/alpha.h"
-#include "meanwhile/learn/lda/benches.h"
+#include "meanwhile/learn/lda/scratch.h"
 #include "meanwhile/learn/lda/seeding.h"
 #include "meanwhile/learn/lda/special.h"
 
@@ -188,7 +188,7 @@ Outcome Lda::absorb(std::span<const double> total) {
   Outcome outcome;
   switch (stage()) {
     case Stage::kStatistics:
-      outcome.phase = Phase::kSeed;
+      outcome.phase = Phase::kPrepare;
       absorb_statistics(total);
       break;
     case Stage::kTrain:
@@ -203,7 +203,7 @@ Outcome Lda::absorb(std::span<const double> total) {
 }
 
 template <class T>
-void Lda::prepare_topics(Benches<T>& benches) {
+void Lda::prepare_topics(ScratchPool<T>& benches) {
   const std::size_t K = topics(), width = row_width<T>(K);
   benches.sums = topic_sums(*job_.pool, lambda_, words(), K);
   std::vector<double> expected(K);
@@ -233,10 +233,10 @@ void Lda::prepare_topics(Benches<T>& benches) {
 void Lda::prepare_round() {
   if (stage() == Stage::kTrain) {
     if (parameters_.precision == "single") {
-      if (single_ == nullptr) single_ = std::make_unique<Benches<float>>();
+      if (single_ == nullptr) single_ = std::make_unique<ScratchPool<float>>();
       prepare_topics(*single_);
     } else {
-      if (double_ == nullptr) double_ = std::make_unique<Benches<double>>();
+      if (double_ == nullptr) double_ = std::make_unique<ScratchPool<double>>();
       prepare_topics(*double_);
     }
   }

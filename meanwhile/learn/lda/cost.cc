@@ -40,7 +40,7 @@ std::vector<Stretch> Lda::course(const Shape& shape) const {
     counting.bytes_read = stored * (shape.sparse ? 8 : 4);
     counting.update_bytes = 8 * static_cast<double>(shape.cols);
     counting.absorb_bytes = round.absorb_bytes;
-    course.push_back({Phase::kSeed, 1, counting});
+    course.push_back({Phase::kPrepare, 1, counting});
   }
   const std::int64_t done = progress_.pass * rounds_a_pass(shape.rows) + progress_.round;
   const auto left = std::max<std::int64_t>(0, total_rounds(shape.rows) - done);

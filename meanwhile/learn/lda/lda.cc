@@ -19,9 +19,9 @@
 #include <cmath>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/learn/lda/benches.h"
 #include "meanwhile/learn/lda/documents.h"
 #include "meanwhile/learn/lda/pass.h"
+#include "meanwhile/learn/lda/scratch.h"
 #include "meanwhile/learn/lda/seeding.h"
 #include "meanwhile/learn/shuffled_rows.h"
 
@@ -37,7 +37,7 @@ constexpr std::size_t kHead = 2;                    // of the statistics
 constexpr std::int64_t kScoreDocuments = 500;       // of all, for the bound of the final topics
 constexpr std::uint32_t kSampleRound = 0xffffffff;  // no pass has this number
 
-bool keep_all(std::int64_t /*position*/) { return false; }
+bool skip_none(std::int64_t /*position*/) { return false; }
 
 }  // namespace
 
@@ -184,7 +184,7 @@ void Lda::work_statistics(int shard, std::span<double> update) const {
   std::int64_t slot = slots[static_cast<std::size_t>(shard)];
   const std::int64_t end = slots[static_cast<std::size_t>(shard) + 1];
   const std::span<double> sample = update.subspan(kHead + words());
-  ShuffledRows order(mine, job_.seed, kSampleRound, keep_all);
+  ShuffledRows order(mine, job_.seed, kSampleRound, skip_none);
   for (auto rows = order.next(); !rows.empty() && slot < end; rows = order.next()) {
     for (std::size_t i = 0; i < rows.size() && slot < end; ++i) {
       read_document(job_.data->x, rows[i], document);
@@ -194,7 +194,7 @@ void Lda::work_statistics(int shard, std::span<double> update) const {
 }
 
 template <class T>
-void Lda::work_train(int shard, std::span<double> update, Benches<T>& benches) const {
+void Lda::work_train(int shard, std::span<double> update, ScratchPool<T>& benches) const {
   const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
   const std::size_t cells = words() * topics();
   const std::span<double> tail = update.subspan(cells + topics(), Tail::kSize);
@@ -211,7 +211,7 @@ void Lda::work_train(int shard, std::span<double> update, Benches<T>& benches) c
                         static_cast<double>(progress_.pass * mine.rows + begin);
   Pass<T> pass(*this, benches, before, update.subspan(cells, topics()));
   std::int64_t position = 0;
-  ShuffledRows order(mine, job_.seed, static_cast<std::uint32_t>(progress_.pass), keep_all);
+  ShuffledRows order(mine, job_.seed, static_cast<std::uint32_t>(progress_.pass), skip_none);
   for (auto rows = order.next(); !rows.empty() && position < end; rows = order.next()) {
     for (const std::int64_t row : rows) {
       if (position >= begin && position < end) pass.take(row);
@@ -246,7 +246,7 @@ void Lda::work_score(int shard, std::span<double> update) const {
   const std::span<double> together = update.subspan(2 * Sums::kSize + 1);
   const std::int64_t measured = rows_ == 0 ? 0 : mine.rows * kScoreDocuments / rows_ + 1;
   std::int64_t position = 0;
-  ShuffledRows order(mine, job_.seed, kSampleRound - 1, keep_all);
+  ShuffledRows order(mine, job_.seed, kSampleRound - 1, skip_none);
   for (auto rows = order.next(); !rows.empty(); rows = order.next()) {
     for (const std::int64_t row : rows) {
       read_document(job_.data->x, row, document);

@@ -12,14 +12,14 @@
 #include "meanwhile/learn/lda/kernel.h"
 #include "meanwhile/learn/lda/measures.h"
 #include "meanwhile/learn/lda/parameters.h"
-#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::learn::lda {
 
 // What a round is for; a job goes through them in this order.
 enum class Stage { kStatistics, kTrain, kScore };
 
-class Lda final : public Learner {
+class Lda final : public RoundLearner {
  public:
   // THROWS Error(kUsage).
   explicit Lda(Parameters parameters);
@@ -64,9 +64,9 @@ class Lda final : public Learner {
   struct Tail;
   // What a shard works with; kept from round to round.
   template <class T>
-  struct Bench;
+  struct Scratch;
   template <class T>
-  struct Benches;
+  struct ScratchPool;
   template <class T>
   class Pass;
 
@@ -86,7 +86,7 @@ class Lda final : public Learner {
   std::vector<std::int64_t> sample_slots() const;
   void work_statistics(int shard, std::span<double> update) const;
   template <class T>
-  void work_train(int shard, std::span<double> update, Benches<T>& benches) const;
+  void work_train(int shard, std::span<double> update, ScratchPool<T>& benches) const;
   void work_score(int shard, std::span<double> update) const;
   void measure_held_out(int shard, std::span<double> update) const;
 
@@ -99,7 +99,7 @@ class Lda final : public Learner {
   void put_held_out(std::span<const double> sums, Outcome& outcome) const;
   void prepare_round();  // all that is made from lambda_ and alpha_ for the shards to read
   template <class T>
-  void prepare_topics(Benches<T>& benches);
+  void prepare_topics(ScratchPool<T>& benches);
   void check_words();
 
   const Parameters parameters_;
@@ -117,8 +117,8 @@ class Lda final : public Learner {
   TopWords top_;
   CoOccurrence together_;
 
-  std::unique_ptr<Benches<float>> single_;
-  std::unique_ptr<Benches<double>> double_;
+  std::unique_ptr<ScratchPool<float>> single_;
+  std::unique_ptr<ScratchPool<double>> double_;
   std::unique_ptr<Measurer> measurer_;  // of the present topics, in rounds that measure
   std::unique_ptr<CoCounter> counter_;
 };

@@ -9,7 +9,7 @@
 
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/safetensors.h"
-#include "meanwhile/data/vocabulary.h"
+#include "meanwhile/data/text/vocabulary.h"
 #include "meanwhile/learn/lda/coherence.h"
 #include "meanwhile/learn/lda/kernel.h"
 #include "meanwhile/learn/lda/measures.h"

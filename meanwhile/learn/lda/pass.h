@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "meanwhile/learn/lda/benches.h"
 #include "meanwhile/learn/lda/documents.h"
+#include "meanwhile/learn/lda/scratch.h"
 #include "meanwhile/learn/lda/special.h"
 
 namespace meanwhile::learn::lda {
@@ -51,7 +51,7 @@ template <class T>
 class Lda::Pass {
  public:
   // `before`: documents of the shard so far. `log_theta`: to add E[log theta] of each document to.
-  Pass(const Lda& lda, Benches<T>& benches, double before, std::span<double> log_theta)
+  Pass(const Lda& lda, ScratchPool<T>& benches, double before, std::span<double> log_theta)
       : lda_(lda),
         benches_(benches),
         bench_(benches.take()),
@@ -179,8 +179,8 @@ class Lda::Pass {
   }
 
   const Lda& lda_;
-  Benches<T>& benches_;
-  std::unique_ptr<Bench<T>> bench_;
+  ScratchPool<T>& benches_;
+  std::unique_ptr<Scratch<T>> bench_;
   const std::size_t K_, width_;
   const bool averaged_;
   const InferOptions options_;

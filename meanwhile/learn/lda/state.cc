@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/learn/lda/benches.h"
 #include "meanwhile/learn/lda/model.h"
+#include "meanwhile/learn/lda/scratch.h"
 
 namespace meanwhile::learn::lda {
 

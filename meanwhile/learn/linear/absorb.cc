@@ -65,7 +65,7 @@ Outcome Linear::absorbed(std::span<const double> total) {
   Outcome outcome;
   const Stage now = stage();
   if (now == Stage::kStatistics || now == Stage::kRate) {
-    outcome.phase = Phase::kSeed;
+    outcome.phase = Phase::kPrepare;
     if (now == Stage::kStatistics) {
       absorb_statistics(total);
     } else {

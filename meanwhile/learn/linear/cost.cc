@@ -50,7 +50,7 @@ std::vector<Stretch> Linear::course(const Shape& shape) const {
             ? 8 * static_cast<double>(moments_each()) * static_cast<double>(shape.cols)
             : 0;
     statistics.absorb_bytes = statistics.update_bytes;
-    course.push_back({Phase::kSeed, 1, statistics});
+    course.push_back({Phase::kPrepare, 1, statistics});
   }
   const bool steps = parameters_.solver == "hybrid" || !round.kernel.ends_with(".lbfgs");
   const bool searched = progress_.stage != "statistics" && progress_.stage != "rate";
@@ -63,7 +63,7 @@ std::vector<Stretch> Linear::course(const Shape& shape) const {
     search.flops = kRates * share * 4 * stored * round.outputs;
     search.bytes_read = kRates * share * (shape.sparse ? 8 : 4) * stored;
     search.update_bytes = search.absorb_bytes = 8 * 2 * kRates;
-    course.push_back({Phase::kSeed, 1, search});
+    course.push_back({Phase::kPrepare, 1, search});
   }
   course.push_back({Phase::kTrain, static_cast<double>(rounds_left()), round});
   if (!round.kernel.ends_with(".lbfgs")) {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "meanwhile/learn/learner.h"
 #include "meanwhile/learn/linear/gradient.h"
 #include "meanwhile/learn/linear/lbfgs.h"
 #include "meanwhile/learn/linear/parameters.h"
 #include "meanwhile/learn/linear/problem.h"
 #include "meanwhile/learn/linear/sgd.h"
+#include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::learn::linear {
 
@@ -23,7 +23,7 @@ inline constexpr double kRowsForAveraging = 4;
 
 enum class Stage { kStatistics, kRate, kModel, kGradient, kLbfgs, kScore };
 
-class Linear final : public Learner {
+class Linear final : public RoundLearner {
  public:
   // THROWS Error(kUsage).
   Linear(Kind kind, Parameters parameters);

@@ -1,0 +1,8 @@
+// The version written into models and run.json.
+#pragma once
+
+namespace meanwhile::base {
+
+inline constexpr char kVersion[] = "0.1.0";
+
+}  // namespace meanwhile::base

@@ -1,0 +1,105 @@
+// meanwhile convert FILES OUT: any readable data to one safetensors file.
+#include "meanwhile/data/files/convert.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "meanwhile/base/clock.h"
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/input_flags.h"
+#include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/machine.h"
+#include "meanwhile/cli/output/progress.h"
+#include "meanwhile/cli/output/show.h"
+
+namespace meanwhile::cli {
+
+using base::Error;
+using base::ErrorKind;
+
+namespace {
+
+struct Convert {
+  InputFlags input;
+  int workers = 0;
+  bool json = false, quiet = false;
+
+  explicit Convert(CLI::App& app) {
+    input.add_to(app);
+    add_whole(app, "--workers", workers, "threads; 0: all the machine offers", 0);
+    app.add_flag("--json", json, "print what was written as one JSON object");
+    app.add_flag("--quiet", quiet, "print nothing but errors");
+    app.footer(
+        "\nThe last of FILES is the file to write; its name ends in .safetensors. Memory stays\n"
+        "bounded whatever the size of the data, and training maps the result.\n"
+        "\nexamples:\n"
+        "  meanwhile convert points.csv.gz points.safetensors\n"
+        "  meanwhile convert parts/ all.safetensors --format libsvm\n"
+        "  zcat *.csv.gz | meanwhile convert - all.safetensors --format csv\n");
+  }
+
+  int run(const Context& context) {
+    Console& console = context.console;
+    if (quiet) console.be_quiet();
+    const std::string out = input.take_last();
+    if (out.empty() || input.files().empty()) {
+      throw Error(ErrorKind::kUsage, "expected files to read and, last, a file to write");
+    }
+    if (!out.ends_with(".safetensors")) {
+      throw Error(ErrorKind::kUsage,
+                  "the last file is written, so its name must end in .safetensors, not '{}'", out);
+    }
+    input.check();
+    for (const std::string& file : input.files()) {
+      std::error_code error;
+      if (std::filesystem::equivalent(file, out, error)) {
+        throw Error(ErrorKind::kUsage, "{} cannot be both read and written", out);
+      }
+    }
+    const std::filesystem::path folder = std::filesystem::absolute(out).parent_path();
+    if (access(folder.c_str(), W_OK) != 0) {
+      throw Error(ErrorKind::kUsage, "{} is not a directory that can be written to",
+                  folder.string());
+    }
+    Progress progress(console);
+    progress.step("converting");
+    const double begin_s = base::now_s();
+    const int threads = workers > 0 ? workers : base::hardware_threads();
+    const data::ConvertResult result =
+        data::convert({input.files().begin(), input.files().end()}, out, input.options(threads));
+    const double seconds = base::now_s() - begin_s;
+    progress.clear();
+    if (json) {
+      console.out(json_line({{"rows", result.rows},
+                             {"cols", result.cols},
+                             {"stored", result.stored},
+                             {"bytes", result.bytes},
+                             {"seconds", seconds},
+                             {"peak_rss_bytes", peak_rss_bytes()},
+                             {"out", out}}));
+    } else {
+      console.say(fmt::format("{}: {} rows x {} columns, {} values, {}, in {}\n", out, result.rows,
+                              result.cols, result.stored, bytes_shown(result.bytes),
+                              duration(seconds)));
+    }
+    return kExitDone;
+  }
+};
+
+}  // namespace
+
+Command add_convert(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("convert", "turn data into one safetensors file");
+  const auto command = std::make_shared<Convert>(*app);
+  return {app, [command](const Context& context) { return command->run(context); }};
+}
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,135 @@
+// meanwhile fetch, meanwhile cancel: what ends a job at a store.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/train_storage.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/machine.h"
+#include "meanwhile/cli/output/run_record.h"
+#include "meanwhile/cli/output/show.h"
+#include "meanwhile/runtime/storage/archive.h"
+#include "meanwhile/runtime/storage/result.h"
+
+namespace meanwhile::cli {
+
+using base::Json;
+
+namespace {
+
+class Fetch {
+ public:
+  explicit Fetch(CLI::App& app) {
+    store_.add_to(app, true);
+    store_.add_prices(app);
+    app.add_option("--out", out_, "run directory to write; default: runs/LEARNER-N")
+        ->type_name("DIR")
+        ->group("Job");
+    app.add_flag("--remove", remove_, "remove the job from the store afterwards")->group("Job");
+    app.add_flag("--json", json_, "print the result as one JSON object")->group("Job");
+    app.add_flag("--quiet", quiet_, "print nothing but errors")->group("Job");
+    app.footer(
+        "\nexamples:\n"
+        "  meanwhile fetch --store /shared/job --out runs/a\n"
+        "  meanwhile fetch --store azure://account/container/prefix --remove\n");
+  }
+
+  int run(const Context& context) {
+    Console& console = context.console;
+    if (quiet_) console.be_quiet();
+    const auto opened = store_.open();
+    const runtime::JobRecord job = store_.job(*opened);
+    const std::filesystem::path out =
+        out_.empty() ? next_run(job.learner) : std::filesystem::path(out_);
+    check_out(out);
+    // Whether there is a result is known before a directory is made for it.
+    static_cast<void>(runtime::result_of(*opened->store.blobs, job));
+    job::RunDirectory directory = job::RunDirectory::create(out);
+    Json record;
+    try {
+      record = {{"learner", job.learner},
+                {"parameters", job.parameters},
+                {"seed", job.seed},
+                {"runtime", "storage"},
+                {"store", store_.url()},
+                {"job", job.id},
+                {"data",
+                 {{"rows", job.data.rows()},
+                  {"cols", job.data.cols},
+                  {"stored", job.data.stored()},
+                  {"sha256", job.data.sha256},
+                  {"paths", job.about.value("files", Json::array())}}},
+                {"versions", versions()},
+                {"submitted", job.about},
+                {"ended", iso_time()}};
+      directory.write_run(record);
+      record.update(fetch_job(*opened, job, store_, directory));
+    } catch (...) {
+      directory.discard();
+      throw;
+    }
+    if (remove_) {
+      runtime::remove_job(opened->store, job, false);
+      store_.tidy();
+    }
+    record["out"] = directory.path().string();
+    if (json_) console.out(json_line(record));
+    const std::string path = shell_quoted(directory.path().string());
+    console.say(fmt::format(
+        "{} of {} rows x {} columns: {} rounds, {}\n{}run directory: {}\n\n"
+        "next:\n  {} inspect {}\n",
+        job.learner, job.data.rows(), job.data.cols, record.value("rounds", std::int64_t{0}),
+        record.value("stopped_because", ""), bill_text(record["bill"]), path,
+        shell_quoted(context.command_line.front()), path));
+    return kExitDone;
+  }
+
+ private:
+  StoreFlags store_;
+  std::string out_;
+  bool remove_ = false, json_ = false, quiet_ = false;
+};
+
+class Cancel {
+ public:
+  explicit Cancel(CLI::App& app) {
+    store_.add_to(app, true);
+    app.footer("\nexamples:\n  meanwhile cancel --store /shared/job\n");
+  }
+
+  int run(const Context& context) const {
+    const auto opened = store_.open();
+    const runtime::JobRecord job = store_.job(*opened);
+    const int left = runtime::cancel(opened->store, job);
+    if (left == 0) store_.tidy();
+    context.console.say(fmt::format("job {} is no longer at {}\n", job.id, store_.url()));
+    if (left > 0) {
+      context.console.say(fmt::format(
+          "note: {} of its workers had not left yet; they will when they see it\n", left));
+    }
+    return kExitDone;
+  }
+
+ private:
+  StoreFlags store_;
+};
+
+}  // namespace
+
+Command add_fetch(CLI::App& program) {
+  CLI::App* app =
+      program.add_subcommand("fetch", "bring the result of the job at a store to a run directory");
+  const auto command = std::make_shared<Fetch>(*app);
+  return {app, [command](const Context& context) { return command->run(context); }};
+}
+
+Command add_cancel(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("cancel", "end the job at a store and remove all of it");
+  const auto command = std::make_shared<Cancel>(*app);
+  return {app, [command](const Context& context) { return command->run(context); }};
+}
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,140 @@
+// meanwhile inspect PATH: what a run directory, a model file or a data file holds.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/inspect_data.h"
+#include "meanwhile/cli/flags/input_flags.h"
+#include "meanwhile/cli/flags/learners.h"
+#include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/show.h"
+#include "meanwhile/data/files/input_files.h"
+#include "meanwhile/job/run_directory.h"
+
+namespace meanwhile::cli {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
+using base::Json;
+
+namespace {
+
+// The last whole line of metrics.jsonl that is about a round, null when there is none.
+Json last_metrics(const fs::path& run) {
+  const fs::path file = run / "metrics.jsonl";
+  if (!fs::exists(file)) return nullptr;
+  const std::string text = base::read_file(file);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    rest.remove_suffix(rest.size() - std::min(rest.size(), rest.rfind('\n')));
+    const std::size_t begin = rest.rfind('\n') + 1;  // npos + 1 is 0: the first line
+    const Json line = Json::parse(rest.substr(begin), nullptr, false);
+    if (line.is_object() && line.contains("round")) return line;
+    rest = rest.substr(0, begin);
+  }
+  return nullptr;
+}
+
+Json files_in(const fs::path& folder) {
+  std::map<std::string, std::uintmax_t> sizes;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) {
+      sizes[fs::relative(entry.path(), folder).string()] = entry.file_size();
+    }
+  }
+  return sizes;
+}
+
+Json inspect_run(const fs::path& path) {
+  const job::RunDirectory run = job::RunDirectory::open(path);
+  const Json record = run.run();
+  Json json = {{"run", path.string()}};
+  for (const char* key : {"learner", "status", "stopped_because", "rounds", "objective",
+                          "parameters", "seed", "shards", "workers", "simd", "data", "started",
+                          "ended", "seconds", "peak_rss_bytes", "model_sha256", "error"}) {
+    if (record.contains(key)) json[key] = record[key];
+  }
+  json["last_round"] = last_metrics(path);
+  json["files"] = files_in(path);
+  return json;
+}
+
+Json inspect_model(const fs::path& path) {
+  const data::SafetensorsFile file(path);
+  Json json = {{"model", path.string()}};
+  for (const auto& [key, text] : file.metadata()) {
+    const Json value = Json::parse(text, nullptr, false);
+    json[key] = value.is_object() ? value : Json(text);
+  }
+  for (const auto& [name, tensor] : file.tensors()) {
+    json["tensors"][name] = fmt::format("{} {}", tensor.dtype, Json(tensor.shape).dump());
+  }
+  json.update(load_model(path).model->describe());
+  return json;
+}
+
+bool is_model(const fs::path& path) {
+  if (path.extension() != ".safetensors") return false;
+  const data::Metadata metadata = data::SafetensorsFile(path).metadata();
+  const auto kind = metadata.find("kind");
+  return kind != metadata.end() && kind->second == "model";
+}
+
+Json inspect_files(const InputFlags& input) {
+  const int threads = base::hardware_threads();
+  Json json;
+  json["files"] = input.files();
+  // Standard input can be looked at once only, and that is for its rows.
+  if (input.files() != std::vector<std::string>{"-"}) {
+    const std::vector<fs::path> paths(input.files().begin(), input.files().end());
+    json["format"] =
+        data::to_string(data::find_inputs(paths, input.options(threads).format).front().format);
+  }
+  json.update(describe_data(input.read(threads)));
+  return json;
+}
+
+struct Inspect {
+  InputFlags input;
+  bool json = false;
+
+  explicit Inspect(CLI::App& app) {
+    input.add_to(app);
+    app.add_flag("--json", json, "print all of it as one JSON object");
+    app.footer(
+        "\nFILES is a run directory, a model file, or data.\n"
+        "\nexamples:\n"
+        "  meanwhile inspect runs/a\n"
+        "  meanwhile inspect runs/a/model.safetensors\n"
+        "  meanwhile inspect points.csv.gz --label-column -1\n");
+  }
+
+  int run(const Context& context) {
+    input.check();
+    const fs::path path = input.files().front();
+    const bool one = input.files().size() == 1;
+    const Json found = one && job::RunDirectory::is_run(path) ? inspect_run(path)
+                       : one && is_model(path)                ? inspect_model(path)
+                                                              : inspect_files(input);
+    context.console.out(json ? json_line(found) : shown(found));
+    return kExitDone;
+  }
+};
+
+}  // namespace
+
+Command add_inspect(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("inspect", "say what a run, a model or data holds");
+  const auto command = std::make_shared<Inspect>(*app);
+  return {app, [command](const Context& context) { return command->run(context); }};
+}
+
+}  // namespace meanwhile::cli

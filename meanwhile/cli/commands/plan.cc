@@ -1,0 +1,330 @@
+// meanwhile plan LEARNER: how many machines, how long, how much; before anything is started.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
+#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/plan_picture.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/plan_flags.h"
+#include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/progress.h"
+#include "meanwhile/cli/output/show.h"
+#include "meanwhile/plan/choose.h"
+
+namespace meanwhile::cli {
+
+using base::Error;
+using base::ErrorKind;
+using base::Json;
+using plan::Point;
+
+Json point_json(const Point& point) {
+  Json json = {{"workers", point.workers},       {"processes", point.processes},
+               {"seconds", point.seconds},       {"speedup", point.speedup},
+               {"efficiency", point.efficiency}, {"price", point.price}};
+  json["total_seconds"] = plan::total_seconds(point);
+  json["total_price"] = point.total_price;
+  json["parts"] = {{"load", point.load},
+                   {"work", point.work},
+                   {"exchange", point.exchange},
+                   {"absorb", point.absorb}};
+  json["seed_seconds"] = point.seed;
+  json["score_seconds"] = point.score;
+  json["round_seconds"] = point.round.seconds();
+  json["round"] = {{"work", point.round.work},
+                   {"exchange", point.round.exchange},
+                   {"absorb", point.round.absorb}};
+  json["requests"] = point.requests;
+  json["bytes"] = point.bytes;
+  return json;
+}
+
+namespace {
+
+std::string workers_shown(int workers) {
+  return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
+}
+
+std::string money(double price) {
+  return price >= 0.095 || price == 0 ? fmt::format("{:.2f}", price) : fmt::format("{:.2g}", price);
+}
+
+class Plan {
+ public:
+  Plan(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry) {
+    const auto plan = [](CLI::Option* option) { return option->group("Plan"); };
+    workers_option_ =
+        plan(app.add_option(
+                 "--workers", workers_,
+                 "numbers of workers to look at, such as 1..128 or 1,2,4; default: 1..256, "
+                 "and threads as far as there are cores"))
+            ->type_name("RANGE");
+    deadline_option_ = plan(app.add_option("--deadline", deadline_,
+                                           "be done in time, such as 30m, as cheaply as can"))
+                           ->type_name("TIME");
+    plan(add_real(app, "--budget", budget_, "pay no more than this, and be as fast as can", 0))
+        ->default_str("");
+    plan(add_choice(app, "--scaling", scaling_, {"strong", "weak", "scale-up"},
+                    "strong: these rows for all workers; weak: for each worker; scale-up: the best "
+                    "number of workers for these rows, twice as many, up to 64 times"));
+    plan(app.add_option("--svg", svg_, "draw the curves to this file"))->type_name("FILE");
+    plan(app.add_flag("--json", json_, "print one JSON object"));
+    app.footer(fmt::format(
+        "\nexamples:\n"
+        "  meanwhile plan {0} data.npy --workers 1..64 --budget 5 --deadline 30m\n"
+        "  meanwhile plan {0} --rows 500000 --dims 1000 --machine azure-small --svg plan.svg\n"
+        "\nIt reads the shape of the data and never trains. 'meanwhile calibrate' measures this\n"
+        "machine; every 'train' compares what was predicted with what it took.\n",
+        entry.name));
+  }
+
+  int run(const Context& context);
+
+ private:
+  std::vector<int> workers() const;
+  double error() const;
+  std::string error_text() const;
+  int strong(const Context& context);
+  int scale_up(const Context& context);
+  Json head() const;
+  std::string table(std::span<const Point> points, const plan::Choice& choice) const;
+  std::string answer(const plan::Choice& choice) const;
+  std::string wish_text(const plan::Choice& choice) const;
+
+  PlanFlags flags_;
+  std::string workers_, deadline_, scaling_ = "strong", svg_;
+  double budget_ = -1;
+  bool json_ = false;
+  const CLI::Option *workers_option_ = nullptr, *deadline_option_ = nullptr;
+  plan::Wish wish_;
+};
+
+std::vector<int> Plan::workers() const {
+  if (!workers_.empty()) return parse_workers("--workers", workers_);
+  const bool threads = flags_.setting().runtime == plan::Runtime::kThreads;
+  const int most = threads ? std::max(1, flags_.machine().cores) : 256;
+  return parse_workers("--workers", fmt::format("1..{}", most));
+}
+
+// What was off in the past, or what the profile says, or a guess.
+double Plan::error() const {
+  constexpr double kGuess = 0.3;
+  const auto past = flags_.history().error(flags_.entry().name);
+  if (past.runs > 0) return past.mean;
+  return flags_.machine().error > 0 ? flags_.machine().error : kGuess;
+}
+
+std::string Plan::error_text() const {
+  const auto past = flags_.history().error(flags_.entry().name);
+  if (past.runs > 0) {
+    return fmt::format("± {:.0f} %: the mean error of the last {} {}run{} on this machine",
+                       100 * past.mean, past.runs,
+                       past.same_learner ? std::string(flags_.entry().name) + " " : "",
+                       past.runs == 1 ? "" : "s");
+  }
+  return fmt::format("± {:.0f} %: {}", 100 * error(),
+                     flags_.machine().error > 0 ? "as the profile says; no run was compared yet"
+                                                : "a guess; no run was compared yet");
+}
+
+int Plan::run(const Context& context) {
+  if (deadline_option_->count() > 0) wish_.deadline_s = parse_duration("--deadline", deadline_);
+  if (budget_ >= 0) wish_.budget = budget_;
+  if (workers_option_->count() > 0) parse_workers("--workers", workers_);
+  if (scaling_ != "strong" && (wish_.deadline_s || wish_.budget)) {
+    throw Error(ErrorKind::kUsage,
+                "--deadline and --budget: are for the same rows whatever the workers (--scaling "
+                "strong)");
+  }
+  const std::filesystem::path folder =
+      svg_.empty() ? "." : std::filesystem::absolute(svg_).parent_path();
+  if (!std::filesystem::is_directory(folder)) {
+    throw Error(ErrorKind::kUsage, "--svg: {} is not a directory", folder.string());
+  }
+  flags_.settle();
+  return scaling_ == "scale-up" ? scale_up(context) : strong(context);
+}
+
+Json Plan::head() const {
+  const plan::Job& job = flags_.job();
+  double rounds = 0;
+  for (const auto& stretch : job.course) {
+    if (stretch.phase == learn::Phase::kTrain) rounds += stretch.rounds;
+  }
+  const auto past = flags_.history().error(job.learner);
+  return {{"learner", job.learner},
+          {"machine", flags_.machine().name},
+          {"runtime", plan::to_string(flags_.setting().runtime)},
+          {"scaling", scaling_},
+          {"rows", job.shape.rows},
+          {"dims", job.shape.cols},
+          {"stored", job.shape.stored},
+          {"rounds", rounds},
+          {"sequential_seconds", plan::sequential_seconds(flags_.machine(), job)},
+          {"error", error()},
+          {"past_runs", past.runs}};
+}
+
+std::string Plan::table(std::span<const Point> points, const plan::Choice& choice) const {
+  // Powers of two and those that are best for something.
+  std::set<int> shown = {choice.answer.workers, choice.fastest.workers, choice.cheapest.workers,
+                         choice.worth.workers};
+  for (const Point& point : points) {
+    const bool power = (point.workers & (point.workers - 1)) == 0;
+    if (power || points.size() <= 16) shown.insert(point.workers);
+  }
+  const bool mpi = flags_.setting().runtime == plan::Runtime::kMpi;
+  std::string text =
+      fmt::format("{:>8} {:>10} {:>14} {:>9} {:>11} {:>9} {:>7} {:>9}{}\n", "workers", "processes",
+                  "time", "speedup", "efficiency", "price", "work", "exchange", mpi ? "  by" : "");
+  for (const Point& point : points) {
+    if (shown.count(point.workers) == 0) continue;
+    const double all = std::max(point.seconds, 1e-300);
+    text += fmt::format("{:>8} {:>10} {:>14} {:>9.1f} {:>10.0f}% {:>9} {:>6.0f}% {:>8.0f}%",
+                        point.workers, point.processes, duration(point.seconds), point.speedup,
+                        100 * point.efficiency, money(point.price), 100 * point.work / all,
+                        100 * point.exchange / all);
+    if (mpi) text += point.by == job::Exchange::kTree ? "  tree" : "  allreduce";
+    if (point.workers == choice.answer.workers) text += "  <";
+    text += "\n";
+  }
+  return text;
+}
+
+std::string Plan::wish_text(const plan::Choice& choice) const {
+  std::string text;
+  const auto row = [&](const char* name, const Point& point) {
+    text += fmt::format("  {:<18} {:>12}, {}, {}\n", name, workers_shown(point.workers),
+                        duration(plan::total_seconds(point)), money(point.total_price));
+  };
+  row("fastest", choice.fastest);
+  row("nearly as fast", choice.worth);
+  row("cheapest", choice.cheapest);
+  if (choice.in_time) row("in time", *choice.in_time);
+  if (choice.within_budget) row("within budget", *choice.within_budget);
+  return text;
+}
+
+std::string Plan::answer(const plan::Choice& choice) const {
+  const Point& point = choice.answer;
+  std::string text =
+      point.workers == 1
+          ? std::string("one machine")
+          : fmt::format("{} workers{}", point.workers,
+                        point.processes > point.workers
+                            ? fmt::format(" and {} that add", point.processes - point.workers)
+                            : "");
+  text = fmt::format("best: {}: {} for {} ({})\n", text, duration(plan::total_seconds(point)),
+                     money(point.total_price), error_text());
+  text += fmt::format("why: {}\n", choice.why);
+  if (point.seed + point.score >= 0.001) {
+    text += fmt::format("beside the rounds: {} of preparing or seeding, {} of scoring\n",
+                        duration(point.seed), duration(point.score));
+  }
+  return text;
+}
+
+int Plan::strong(const Context& context) {
+  const std::vector<int> workers = this->workers();
+  const bool weak = scaling_ == "weak";
+  const std::vector<Point> points =
+      weak ? plan::weak_curve(flags_.machine(), flags_.job(), flags_.setting(), workers)
+           : plan::curve(flags_.machine(), flags_.job(), flags_.setting(), workers,
+                         flags_.fixed_exchange());
+  const plan::Choice choice = plan::choose(points, wish_);
+  if (!svg_.empty()) base::write_file(svg_, plan_svg(points, choice, error(), flags_));
+  if (json_) {
+    Json json = head();
+    for (const Point& point : points) json["points"].push_back(point_json(point));
+    json["best"] = point_json(choice.answer);
+    json["best"]["met"] = choice.met;
+    json["best"]["why"] = choice.why;
+    Json& by_wish = json["best"]["for"];
+    by_wish["time"] = point_json(choice.fastest);
+    by_wish["price"] = point_json(choice.cheapest);
+    by_wish["worth"] = point_json(choice.worth);
+    if (choice.in_time) by_wish["deadline"] = point_json(*choice.in_time);
+    if (choice.within_budget) by_wish["budget"] = point_json(*choice.within_budget);
+    context.console.out(json_line(json));
+  } else {
+    const Json about = head();
+    context.console.out(
+        fmt::format("{} of {} rows x {} columns, {} rounds at most, on {} ({})\n{}\n\n{}\n{}\n{}{}",
+                    flags_.entry().name, flags_.job().shape.rows, flags_.job().shape.cols,
+                    about["rounds"].get<double>(), flags_.machine().name,
+                    plan::to_string(flags_.setting().runtime), flags_.machine().description,
+                    table(points, choice), plan_text(points, choice, context.console.width()),
+                    answer(choice), wish_text(choice)));
+  }
+  if (choice.met) return kExitDone;
+  std::string wish;
+  if (wish_.deadline_s) wish += fmt::format("within {}", duration(*wish_.deadline_s));
+  if (wish_.budget) wish += fmt::format("{}for {}", wish.empty() ? "" : " ", money(*wish_.budget));
+  context.console.error(fmt::format(
+      "no number of workers looked at ({} to {}) does it {}; the nearest is {}: {} for {}",
+      workers.front(), workers.back(), wish, workers_shown(choice.answer.workers),
+      duration(plan::total_seconds(choice.answer)), money(choice.answer.total_price)));
+  return kExitFailed;
+}
+
+int Plan::scale_up(const Context& context) {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t factor = 1; factor <= 64; factor *= 2) {
+    rows.push_back(flags_.job().shape.rows * factor);
+  }
+  std::vector<int> workers = this->workers();
+  if (workers_.empty()) workers = parse_workers("--workers", "1..4096");
+  const plan::ScaleUp found =
+      plan::scale_up(flags_.machine(), flags_.job(), flags_.setting(), workers, rows);
+  if (!svg_.empty()) base::write_file(svg_, scale_up_svg(found));
+  if (json_) {
+    Json json = head();
+    for (const auto& size : found.sizes) {
+      Json point = point_json(size.best);
+      point["rows"] = size.rows;
+      json["points"].push_back(point);
+    }
+    json["best"] = json["points"].back();
+    json["workers_exponent"] = found.workers_exponent;
+    json["seconds_exponent"] = found.seconds_exponent;
+    context.console.out(json_line(json));
+    return kExitDone;
+  }
+  std::string text = fmt::format("{:>14} {:>9} {:>14} {:>9} {:>9}\n", "rows", "workers", "time",
+                                 "speedup", "price");
+  for (const auto& [size, best] : found.sizes) {
+    text += fmt::format("{:>14} {:>9} {:>14} {:>9.1f} {:>9}\n", size, best.workers,
+                        duration(best.seconds), best.speedup, money(best.price));
+  }
+  text += fmt::format("best workers grow as rows^{:.2f}, their time as rows^{:.2f}\n",
+                      found.workers_exponent, found.seconds_exponent);
+  context.console.out(text);
+  return kExitDone;
+}
+
+}  // namespace
+
+std::vector<Command> add_plan(CLI::App& program) {
+  CLI::App* plan =
+      program.add_subcommand("plan", "how many machines, how long, how much: before you start");
+  plan->require_subcommand(0, 1);
+  plan->footer("\n'meanwhile plan LEARNER --help' shows the flags of a learner, and examples.\n");
+  std::vector<Command> commands;
+  for (const LearnerEntry& entry : learners()) {
+    CLI::App* app = plan->add_subcommand(entry.name, entry.summary);
+    const auto command = std::make_shared<Plan>(*app, entry);
+    commands.push_back({app, [command](const Context& context) { return command->run(context); }});
+  }
+  return commands;
+}
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,119 @@
+// meanwhile predict MODEL FILES: the label of each row, or what the model has instead.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "meanwhile/base/file.h"
+#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/transformed.h"
+#include "meanwhile/cli/flags/model_flags.h"
+#include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/table_output.h"
+
+namespace meanwhile::cli {
+
+namespace {
+
+constexpr std::int64_t kBlockRows = 1 << 16;
+
+struct Predict {
+  ModelFlags flags;
+  std::string out;
+  bool probabilities = false;
+
+  explicit Predict(CLI::App& app) {
+    flags.add_to(app);
+    app.add_flag("--probabilities", probabilities, "of all classes, in order, instead of labels");
+    app.add_option("--out", out, ".npy, .csv or .txt; default: lines on standard output")
+        ->type_name("FILE");
+    app.footer(
+        "\nTopic models have no labels: for each document, the share of each topic in it.\n"
+        "\nexamples:\n"
+        "  meanwhile predict runs/a points.npy --out labels.npy\n"
+        "  meanwhile predict runs/svm test.libsvm | sort | uniq -c\n"
+        "  meanwhile predict runs/logistic test.libsvm --probabilities --out p.npy\n"
+        "  meanwhile predict runs/topics reviews.txt --out theta.npy\n");
+  }
+
+  int run(const Context& context) {
+    check_table_name(out);
+    const LoadedModel loaded = flags.load();
+    const data::Dataset data = flags.read(context.console, loaded);
+    if (probabilities) {
+      write_probabilities(context, *loaded.model, data);
+      return kExitDone;
+    }
+    if (!loaded.model->has_labels()) {
+      write_transformed(context.console, *loaded.model, data, flags.threads(), out);
+      return kExitDone;
+    }
+    const Predictions predictions = loaded.model->predict(data, flags.threads());
+    const std::vector<double>& values = predictions.values;
+    const bool text = !out.ends_with(".npy");
+    if (text && !predictions.names.empty()) {
+      write_names(context, predictions);
+    } else if (std::all_of(values.begin(), values.end(), is_whole)) {
+      write(context, std::vector<std::int32_t>(values.begin(), values.end()));
+    } else {
+      write(context, values);
+    }
+    return kExitDone;
+  }
+
+ private:
+  static bool is_whole(double value) {
+    return value >= std::numeric_limits<std::int32_t>::min() &&
+           value <= std::numeric_limits<std::int32_t>::max() && value == std::floor(value);
+  }
+
+  template <class T>
+  void write(const Context& context, const std::vector<T>& values) const {
+    TableOutput<T> table(context.console, out, static_cast<std::int64_t>(values.size()), 1);
+    table.append(values);
+    table.commit();
+  }
+
+  // Labels that were words, one a line.
+  void write_names(const Context& context, const Predictions& predictions) const {
+    std::string text;
+    for (const double value : predictions.values) {
+      text += predictions.names[static_cast<std::size_t>(value)];
+      text += '\n';
+    }
+    if (out.empty() || out == "-") {
+      context.console.out(text);
+    } else {
+      base::write_file(out, text);
+    }
+  }
+
+  void write_probabilities(const Context& context, const TrainedModel& model,
+                           const data::Dataset& data) const {
+    const std::int64_t rows = data::rows(data.x);
+    const auto classes = static_cast<std::int64_t>(model.classes().size());
+    if (classes == 0) model.probabilities(data, 0, 0, 1, {});  // says why there are none
+    TableOutput<double> table(context.console, out, rows, classes);
+    std::vector<double> values;
+    for (std::int64_t begin = 0; begin < rows; begin += kBlockRows) {
+      const std::int64_t end = std::min(begin + kBlockRows, rows);
+      values.resize(static_cast<std::size_t>((end - begin) * classes));
+      model.probabilities(data, begin, end, flags.threads(), values);
+      table.append(values);
+    }
+    table.commit();
+  }
+};
+
+}  // namespace
+
+Command add_predict(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("predict", "write the label of each row");
+  const auto command = std::make_shared<Predict>(*app);
+  return {app, [command](const Context& context) { return command->run(context); }};
+}
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,105 @@
+// meanwhile submit LEARNER: puts a job at a store, for workers to do.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/train_storage.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/show.h"
+
+namespace meanwhile::cli {
+
+using base::Json;
+
+namespace {
+
+class Submit {
+ public:
+  Submit(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry) {
+    store_.add_to(app, true);
+    add_job_flags(app, storage_);
+    app.add_flag("--create-container", create_, "make the container if it is not there")
+        ->group("Storage");
+    app.add_flag("--json", json_, "print the result as one JSON object")->group("Job");
+    app.add_flag("--quiet", quiet_, "print nothing but errors")->group("Job");
+    app.footer(
+        fmt::format("\nexamples:\n"
+                    "  meanwhile submit {0} big.csv --shards 64 --store /shared/job\n"
+                    "  meanwhile submit {0} big.csv --shards 64 --store "
+                    "azure://account/container/prefix\n",
+                    entry.name));
+  }
+
+  int run(const Context& context) {
+    Console& console = context.console;
+    if (quiet_) console.be_quiet();
+    Asked& asked = flags_.asked();
+    asked.runtime = "storage";
+    store_.check();
+    flags_.check(console);
+    if (create_) store_.create_container();
+    Node node;
+    node.workers = base::hardware_threads();
+    const auto opened = store_.open();
+    const runtime::Submitted submitted = [&] {
+      Progress progress(console);
+      load(asked, progress, node);
+      const auto learner = make_learner(asked, console, node);
+      progress.step("submitting");
+      return submit_job(asked, storage_, context, node, *learner, *opened);
+    }();
+    report(context, node, submitted);
+    return kExitDone;
+  }
+
+ private:
+  void report(const Context& context, const Node& node, const runtime::Submitted& submitted) const {
+    static constexpr const char* kFound[] = {"new", "was not whole, and is now",
+                                             "was there, and goes on", "was there, and is done"};
+    const runtime::JobRecord& job = submitted.job;
+    const char* found = kFound[static_cast<int>(submitted.found)];
+    if (json_) {
+      Json json = node.record;
+      json["job"] = job.id;
+      json["found"] = found;
+      json["store"] = store_.url();
+      json["shards"] = job.shards();
+      context.console.out(json_line(json));
+    }
+    const runtime::Layout layout = job.layout();
+    const bool done = submitted.found == runtime::Found::kFinished;
+    context.console.say(fmt::format(
+        "job {} ({}): {} of {} rows x {} columns in {} shards{}\n\nnext{}:\n  {} {} --store {}\n",
+        job.id, found, job.learner, job.data.rows(), job.data.cols, job.shards(),
+        layout.two_levels() ? fmt::format(", {} groups", layout.groups) : "",
+        done ? "" : ", on as many machines as you like", shell_quoted(context.command_line.front()),
+        done ? "fetch" : "worker", shell_quoted(store_.url())));
+  }
+
+  AskedFlags flags_;
+  StoreFlags store_;
+  StorageAsked storage_;
+  bool create_ = false, json_ = false, quiet_ = false;
+};
+
+}  // namespace
+
+std::vector<Command> add_submit(CLI::App& program) {
+  CLI::App* submit = program.add_subcommand("submit", "put a job at a store, for workers to do");
+  submit->require_subcommand(0, 1);
+  submit->footer(
+      "\n'meanwhile submit LEARNER --help' shows the flags of a learner, and examples.\n");
+  std::vector<Command> commands;
+  for (const LearnerEntry& entry : learners()) {
+    CLI::App* app = submit->add_subcommand(entry.name, entry.summary);
+    const auto command = std::make_shared<Submit>(*app, entry);
+    commands.push_back({app, [command](const Context& context) { return command->run(context); }});
+  }
+  return commands;
+}
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,194 @@
+// meanwhile topics MODEL: the topics of a model, by their words.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/topics_export.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/learners.h"
+#include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/show.h"
+#include "meanwhile/learn/lda/model.h"
+
+namespace meanwhile::cli {
+
+using base::Error;
+using base::ErrorKind;
+using base::Json;
+using learn::lda::kCoherenceWords;
+using learn::lda::Model;
+
+namespace {
+
+struct Word {
+  std::int32_t column;
+  std::string text;
+  double weight;  // its probability in the topic
+};
+
+struct Topic {
+  std::int64_t number;
+  double prevalence, alpha;
+  double npmi, u_mass;  // where the model has them
+  std::vector<Word> words;
+};
+
+std::vector<Topic> topics_of(const Model& model, std::int64_t top, double relevance) {
+  // By probability also words count that never occurred; of those nothing but that is known.
+  const std::vector<double> factors =
+      relevance < 1 ? learn::lda::relevance_factors(model.word_counts, relevance)
+                    : std::vector<double>();
+  const auto best = learn::lda::top_words(model.lambda, model.words, model.topics, top, factors);
+  const std::vector<double> prevalence = model.prevalence(), sums = model.topic_sums();
+  std::vector<Topic> topics;
+  for (std::int64_t k = 0; k < model.topics; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    Topic topic{k, prevalence[at], model.alpha[at], 0, 0, {}};
+    if (model.top.each > 0) {
+      topic.npmi = learn::lda::npmi(model.together, k, kCoherenceWords);
+      topic.u_mass = learn::lda::u_mass(model.together, k, kCoherenceWords);
+    }
+    for (const std::int32_t word : best.of(k)) {
+      const auto lambda = static_cast<std::size_t>(word * model.topics + k);
+      topic.words.push_back({word, model.word(word), model.lambda[lambda] / sums[at]});
+    }
+    topics.push_back(std::move(topic));
+  }
+  return topics;
+}
+
+Json to_json(const Model& model, const std::vector<Topic>& topics) {
+  const bool coherent = model.top.each > 0;
+  Json list = Json::array();
+  double npmi = 0, u_mass = 0;
+  for (const Topic& topic : topics) {
+    Json json = {{"topic", topic.number}, {"prevalence", topic.prevalence}, {"alpha", topic.alpha}};
+    if (coherent) {
+      json["npmi"] = topic.npmi;
+      json["u_mass"] = topic.u_mass;
+    }
+    Json words = Json::array();
+    for (const Word& word : topic.words) {
+      words.push_back({{"word", word.text}, {"column", word.column}, {"weight", word.weight}});
+    }
+    json["words"] = std::move(words);
+    list.push_back(std::move(json));
+    npmi += topic.npmi;
+    u_mass += topic.u_mass;
+  }
+  Json json = {{"n_topics", model.topics},
+               {"words", model.words},
+               {"documents", static_cast<std::int64_t>(model.documents)},
+               {"tokens", model.tokens},
+               {"eta", model.eta}};
+  if (coherent) {
+    json["coherence_npmi"] = npmi / static_cast<double>(model.topics);
+    json["coherence_u_mass"] = u_mass / static_cast<double>(model.topics);
+  }
+  json["topics"] = std::move(list);
+  return json;
+}
+
+class TopicsCommand {
+ public:
+  explicit TopicsCommand(CLI::App& app) {
+    app.add_option("MODEL", model_, "a run directory, or a model file")->type_name("");
+    add_whole(app, "--top", top_, "words of each topic", 1);
+    add_choice(app, "--sort", sort_, {"prevalence", "coherence", "number"},
+               "the most prevalent topic first, the most coherent (NPMI), or number 0");
+    add_real(app, "--relevance", relevance_,
+             "1: the likeliest words; less, to 0: the more those that are rare elsewhere; 0.6 is "
+             "often best",
+             0);
+    app.add_flag("--weights", weights_, "each word with its probability in the topic");
+    app.add_flag("--json", json_, "print all of it as one JSON object");
+    app.add_option("--export", export_, "write what pyLDAvis.prepare() takes, as JSON, too")
+        ->type_name("FILE");
+    app.footer(
+        "\nprevalence: the share of all words that the topic has brought about. npmi, u_mass: how "
+        "often\n"
+        "its ten likeliest words are in the same documents; npmi is from -1 to 1, and both are the "
+        "better\n"
+        "the larger.\n"
+        "\nexamples:\n"
+        "  meanwhile topics runs/reviews --top 12\n"
+        "  meanwhile topics runs/reviews --sort coherence --relevance 0.6 --weights\n"
+        "  meanwhile topics runs/reviews --export topics.json\n"
+        "  python -c 'import json, pyLDAvis as p; p.save_html(p.prepare(**json.load(open("
+        "\"topics.json\"))), \"topics.html\")'\n");
+  }
+
+  int run(const Context& context) const {
+    if (model_.empty())
+      throw Error(ErrorKind::kUsage, "no model is named: a run directory or a file");
+    if (relevance_ > 1) {
+      throw Error(ErrorKind::kUsage, "--relevance: expected a number from 0 to 1, got {}",
+                  relevance_);
+    }
+    const Model model = load();
+    const bool coherent = model.top.each > 0;
+    if (!coherent && sort_ == "coherence") {
+      throw Error(ErrorKind::kInput, "--sort coherence: {}; {}", kNoCoherence,
+                  "choose prevalence or number");
+    }
+    if (!export_.empty()) export_topics(model, export_);
+    std::vector<Topic> topics = topics_of(model, top_, relevance_);
+    const auto key = [&](const Topic& topic) {
+      return sort_ == "coherence" ? topic.npmi : sort_ == "number" ? 0 : topic.prevalence;
+    };
+    std::stable_sort(topics.begin(), topics.end(),
+                     [&](const Topic& a, const Topic& b) { return key(a) > key(b); });
+    context.console.out(json_ ? json_line(to_json(model, topics)) : table(topics, coherent));
+    if (!coherent && !json_) context.console.say(fmt::format("note: {}\n", kNoCoherence));
+    return kExitDone;
+  }
+
+ private:
+  static constexpr const char* kNoCoherence =
+      "training has not ended, and the coherence of topics is measured when it does";
+
+  Model load() const {
+    const std::filesystem::path file = model_file(model_);
+    try {
+      return learn::lda::load_model(data::SafetensorsFile(file));
+    } catch (Error& error) {
+      throw error.in(file.string());
+    }
+  }
+
+  std::string table(const std::vector<Topic>& topics, bool coherent) const {
+    std::string text =
+        coherent ? "topic  prevalence   npmi  u_mass  words\n" : "topic  prevalence  words\n";
+    for (const Topic& topic : topics) {
+      text += fmt::format("{:5}  {:9.2f}%  ", topic.number, 100 * topic.prevalence);
+      if (coherent) text += fmt::format("{:5.2f}  {:6.2f}  ", topic.npmi, topic.u_mass);
+      std::vector<std::string> words;
+      for (const Word& word : topic.words) {
+        words.push_back(weights_ ? fmt::format("{}:{:.2g}", word.text, word.weight) : word.text);
+      }
+      text += fmt::format("{}\n", fmt::join(words, " "));
+    }
+    return text;
+  }
+
+  std::string model_, sort_ = "prevalence", export_;
+  std::int64_t top_ = 12;
+  double relevance_ = 1;
+  bool weights_ = false, json_ = false;
+};
+
+}  // namespace
+
+Command add_topics(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("topics", "show the topics of a model by their words");
+  const auto command = std::make_shared<TopicsCommand>(*app);
+  return {app, [command](const Context& context) { return command->run(context); }};
+}
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,17 @@
+// Rows in the terms of a model, as `transform` writes them, and `predict` for a model without
+// labels.
+#pragma once
+
+#include <string>
+
+#include "meanwhile/cli/flags/learners.h"
+#include "meanwhile/cli/output/console.h"
+
+namespace meanwhile::cli {
+
+// All rows of `data`, in blocks of bounded size. REQUIRES: check_table_name(out).
+// THROWS Error(kInput, kSystem), ReaderGone.
+void write_transformed(Console& console, const TrainedModel& model, const data::Dataset& data,
+                       int threads, const std::string& out);
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,158 @@
+#include "meanwhile/cli/flags/input_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/cli/flags/flags.h"
+
+namespace meanwhile::cli {
+
+using base::Error;
+using base::ErrorKind;
+using data::Format;
+
+namespace {
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const Format format :
+       {Format::kAuto, Format::kCsv, Format::kNpy, Format::kLibsvm, Format::kIdx, Format::kDocword,
+        Format::kText, Format::kLdac, Format::kSafetensors}) {
+    names.push_back(data::to_string(format));
+  }
+  return names;
+}
+
+char parse_delimiter(const std::string& text) {
+  if (text.empty()) return 0;
+  if (text == "tab" || text == "\\t") return '\t';
+  if (text == "space") return ' ';
+  if (text.size() != 1) {
+    throw Error(ErrorKind::kUsage,
+                "--delimiter: expected one character, 'tab' or 'space', got '{}'", text);
+  }
+  return text[0];
+}
+
+}  // namespace
+
+void InputFlags::add_to(CLI::App& app) {
+  app.add_option("FILES", files_,
+                 "data: CSV, NPY, libsvm, IDX, docword, text, LDA-C or safetensors, also .gz and "
+                 ".zst; several files, a directory, or - for standard input")
+      ->type_name("");
+  const auto add = [&](CLI::Option* option) {
+    option->group("Reading");
+    options_.push_back(option);
+    return option;
+  };
+  add(add_choice(app, "--format", format_, format_names(),
+                 "of the files; auto: by name and content"));
+  add(add_choice(app, "--dtype", dtype_, {"float32", "float64"}, "of numbers read from text"));
+  header_option_ = add(app.add_flag("--header,!--no-header", header_,
+                                    "CSV: the first line is names, is data; default: by looking"));
+  add(app.add_option("--delimiter", delimiter_, "CSV: between fields; default: by looking"))
+      ->type_name("CHAR");
+  add(app.add_option(
+          "--label-column", label_column_,
+          "CSV: name or number (from 0; -1 is the last) of the labels, kept from learning"))
+      ->type_name("COLUMN");
+  add(app.add_option("--weight-column", weight_column_, "CSV: of the sample weights"))
+      ->type_name("COLUMN");
+  add(app.add_option("--ignore-column", ignore_columns_, "CSV: to leave out; may be repeated"))
+      ->type_name("COLUMN")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  add(add_whole(app, "--n-features", n_features_, "libsvm, docword, ldac: columns at least", 0));
+  add(app.add_option("--vocabulary", vocabulary_,
+                     "a word a line: of text those to count, else names of the columns"))
+      ->type_name("FILE");
+  add(add_real(app, "--min-df", words_.min_df,
+               "text: leave out words in fewer documents than this number or, below 1, fraction",
+               0));
+  add(add_real(app, "--max-df", words_.max_df,
+               "text: leave out words in more documents than this number or, up to 1, fraction",
+               0));
+  add(add_whole(app, "--max-words", words_.max_words,
+                "text: at most so many words, those in most documents", 1));
+  add(app.add_option("--stop-words", words_.stop_words,
+                     "text: words to leave out: english, none, or a file of them"))
+      ->type_name("LIST")
+      ->default_str(words_.stop_words);
+}
+
+std::string InputFlags::take_last() {
+  if (files_.empty()) return "";
+  std::string last = std::move(files_.back());
+  files_.pop_back();
+  return last;
+}
+
+void InputFlags::check() const {
+  if (files_.empty()) throw Error(ErrorKind::kUsage, "no data file is named");
+  if (std::count(files_.begin(), files_.end(), "-") > 1) {
+    throw Error(ErrorKind::kUsage, "standard input (-) is named twice");
+  }
+  std::vector<std::string> named = files_;
+  if (!vocabulary_.empty()) named.push_back(vocabulary_);
+  if (words_.stop_words != "english" && words_.stop_words != "none") {
+    named.push_back(words_.stop_words);
+  }
+  for (const std::string& file : named) {
+    std::error_code error;
+    const bool exists = file == "-" || std::filesystem::exists(file, error);
+    if (error) throw Error(ErrorKind::kInput, "{}: {}", file, error.message());
+    if (!exists) throw Error(ErrorKind::kInput, "{}: no such file or directory", file);
+  }
+  parse_delimiter(delimiter_);
+}
+
+data::ReadOptions InputFlags::options(int threads) const {
+  data::ReadOptions options;
+  options.format = data::parse_format(format_);
+  options.dtype = dtype_ == "float64" ? data::DType::kFloat64 : data::DType::kFloat32;
+  if (header_option_->count() > 0) options.header = header_;
+  options.delimiter = parse_delimiter(delimiter_);
+  options.label_column = label_column_;
+  options.weight_column = weight_column_;
+  options.ignore_columns = ignore_columns_;
+  options.n_features = n_features_;
+  options.words = words_;
+  if (!vocabulary_.empty()) {
+    options.vocabulary =
+        std::make_shared<const data::Vocabulary>(data::read_vocabulary(vocabulary_));
+    options.column_names = options.vocabulary;
+  }
+  options.threads = threads;
+  return options;
+}
+
+data::Dataset InputFlags::read(int threads) const {
+  return data::read({files_.begin(), files_.end()}, options(threads));
+}
+
+std::string InputFlags::as_typed() const {
+  std::string text;
+  const auto add = [&](const std::string& word) {
+    if (!text.empty()) text += ' ';
+    text += shell_quoted(word);
+  };
+  for (const std::string& file : files_) add(file);
+  for (const CLI::Option* option : options_) {
+    if (option->count() == 0) continue;
+    if (option == header_option_) {
+      add(header_ ? "--header" : "--no-header");
+      continue;
+    }
+    for (const std::string& value : option->results()) {
+      add("--" + option->get_lnames().front());
+      add(value);
+    }
+  }
+  return text;
+}
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,46 @@
+// The flags that say how data files are to be read, the same for every command that reads some.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/files/read.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace meanwhile::cli {
+
+class InputFlags {
+ public:
+  // The positional FILES and the flags. This object must outlive the parsing of `app`.
+  void add_to(CLI::App& app);
+
+  // The last of the files is not to be read but written: takes it off. Empty when there is none.
+  std::string take_last();
+  // THROWS Error(kUsage) when no file is named, Error(kInput) when one is missing.
+  void check() const;
+  const std::vector<std::string>& files() const { return files_; }
+  // THROWS Error(kInput) when a vocabulary cannot be read.
+  data::ReadOptions options(int threads) const;
+  data::Dataset read(int threads) const;
+
+  // The files and the flags given, as words of a command line that reads the same again.
+  std::string as_typed() const;
+
+ private:
+  std::vector<std::string> files_;
+  std::string format_ = "auto", dtype_ = "float32";
+  bool header_ = false;
+  std::string delimiter_, label_column_, weight_column_;
+  std::vector<std::string> ignore_columns_;
+  std::int64_t n_features_ = 0;
+  std::string vocabulary_;
+  data::VocabularyOptions words_;
+  std::vector<const CLI::Option*> options_;  // all of the above but the files
+  const CLI::Option* header_option_ = nullptr;
+};
+
+}  // namespace meanwhile::cli

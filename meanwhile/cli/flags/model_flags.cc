@@ -1,0 +1,101 @@
+#include "meanwhile/cli/flags/model_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <type_traits>
+#include <variant>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/base/simd.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/data/clip.h"
+#include "meanwhile/data/text/match.h"
+
+namespace meanwhile::cli {
+
+using base::Error;
+using base::ErrorKind;
+
+void ModelFlags::add_to(CLI::App& app) {
+  app.add_option("MODEL", model_, "a run directory, or a model file")->type_name("");
+  input_.add_to(app);
+  add_whole(app, "--workers", workers_, "threads; 0: all the machine offers", 0);
+  add_choice(app, "--simd", simd_, base::simd_targets(),
+             "no better instruction set than this; results are the same");
+}
+
+LoadedModel ModelFlags::load() {
+  if (model_.empty())
+    throw Error(ErrorKind::kUsage, "no model is named: a run directory or a file");
+  std::error_code error;
+  if (!std::filesystem::exists(model_, error)) {
+    throw Error(ErrorKind::kInput, "{}: no such run directory or model file", model_);
+  }
+  input_.check();
+  if (!simd_.empty()) base::limit_simd(simd_);
+  if (workers_ == 0) workers_ = base::hardware_threads();
+  return load_model(model_);
+}
+
+// For a model that knows columns by number only.
+data::Dataset ModelFlags::read_columns(std::int64_t cols) const {
+  data::ReadOptions options = input_.options(workers_);
+  options.n_features = std::max(options.n_features, cols);
+  options.may_choose_words = false;
+  return data::read({input_.files().begin(), input_.files().end()}, options);
+}
+
+// For a model that knows words: text is counted with its words, and columns that have names go by
+// them.
+data::Dataset ModelFlags::read_words(Console& console, const TrainedModel& model) const {
+  const auto vocabulary = model.vocabulary();
+  data::ReadOptions options = input_.options(workers_);
+  options.fallback = data::Format::kText;
+  if (!options.vocabulary) options.vocabulary = vocabulary;
+  data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);
+  if (!data.feature_names.empty() && data.feature_names != vocabulary->words()) {
+    try {
+      data = data::match_columns(data, *vocabulary);
+    } catch (Error& error) {
+      throw error.in(input_.files().front());
+    }
+  }
+  if (data.unknown.tokens > 0) {
+    console.say(fmt::format("note: {} of {} words are not in the model's vocabulary\n",
+                            data.unknown.tokens, data.unknown.of_tokens));
+  }
+  // Columns without names go by number, and a format may not say how many there are.
+  std::visit(
+      [&](auto& m) {
+        if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
+          m.cols = std::max(m.cols, model.cols());
+        }
+      },
+      data.x);
+  return data;
+}
+
+data::Dataset ModelFlags::read(Console& console, const LoadedModel& loaded) const {
+  const std::int64_t cols = loaded.model->cols();
+  const auto vocabulary = loaded.model->vocabulary();
+  data::Dataset data = vocabulary ? read_words(console, *loaded.model) : read_columns(cols);
+  const bool more = data::is_sparse(data) && data::cols(data.x) > cols;
+  if (more && loaded.model->ignores_extra_columns()) {
+    console.say(fmt::format(
+        "note: {} has {} columns, the model was made from {}; the others count nothing\n",
+        input_.files().front(), data::cols(data.x), cols));
+    return data::clip_columns(data, cols);
+  }
+  if (data::cols(data.x) != cols) {
+    throw Error(ErrorKind::kInput,
+                "{}: {} columns, but the model was made from {}; is one of them a label "
+                "(--label-column) or to be ignored (--ignore-column)?",
+                input_.files().front(), data::cols(data.x), cols);
+  }
+  return data;
+}
+
+}  // namespace meanwhile::cli

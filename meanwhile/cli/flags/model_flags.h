@@ -1,0 +1,35 @@
+// What predict, transform and evaluate share: a model, data, and how to run.
+#pragma once
+
+#include <string>
+
+#include "meanwhile/cli/flags/input_flags.h"
+#include "meanwhile/cli/flags/learners.h"
+#include "meanwhile/cli/output/console.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meanwhile::cli {
+
+class ModelFlags {
+ public:
+  // The positionals MODEL and FILES, and flags. This object must outlive the parsing of `app`.
+  void add_to(CLI::App& app);
+  // Checks everything that was given and loads the model. THROWS Error(kUsage, kInput).
+  LoadedModel load();
+  // Reads the data for it. THROWS Error(kInput), also when the columns do not fit.
+  data::Dataset read(Console& console, const LoadedModel& loaded) const;
+  int threads() const { return workers_; }
+
+ private:
+  data::Dataset read_columns(std::int64_t cols) const;
+  data::Dataset read_words(Console& console, const TrainedModel& model) const;
+
+  std::string model_, simd_;
+  InputFlags input_;
+  int workers_ = 0;
+};
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,203 @@
+#include "meanwhile/cli/flags/plan_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/data/clip.h"
+
+namespace meanwhile::cli {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
+
+std::string own_machine_path() {
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (config != nullptr && *config != 0) return fs::path(config) / "meanwhile" / "machine.toml";
+  if (home == nullptr || *home == 0) return "";
+  return fs::path(home) / ".config" / "meanwhile" / "machine.toml";
+}
+
+std::string default_machine() {
+  const char* named = std::getenv("MEANWHILE_MACHINE");
+  if (named != nullptr && *named != 0) return named;
+  const std::string own = own_machine_path();
+  std::error_code error;
+  return !own.empty() && fs::exists(own, error) ? own : "generic";
+}
+
+plan::Machine named_machine(const std::string& name_or_path) {
+  const std::string name = name_or_path.empty() ? default_machine() : name_or_path;
+  plan::Machine machine = plan::open_machine(name);
+  if (name == own_machine_path()) machine.name = "yours";
+  return machine;
+}
+
+std::vector<int> parse_workers(const std::string& flag, const std::string& text) {
+  constexpr int kMost = 1'000'000, kMostOneByOne = 1024;
+  std::set<int> workers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, end - at);
+    const std::size_t dots = item.find("..");
+    const auto number = [&](const std::string& word) {
+      return static_cast<int>(parse_whole(flag, word, 1, kMost));
+    };
+    const int first = number(item.substr(0, dots));
+    const int last = dots == std::string::npos ? first : number(item.substr(dots + 2));
+    if (last < first) {
+      throw Error(ErrorKind::kUsage, "{}: {}: ends before it begins; expected such as 1..128", flag,
+                  item);
+    }
+    // Of a long range all to begin with, then steps of a few thousandths.
+    for (int w = first; w <= last; w += std::max(1, w / kMostOneByOne)) workers.insert(w);
+    workers.insert(last);
+    at = end + 1;
+  }
+  return {workers.begin(), workers.end()};
+}
+
+double parse_duration(const std::string& flag, const std::string& text) {
+  double seconds = 0;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  bool good = at != end;
+  while (good && at != end) {
+    double number = 0;
+    const auto [rest, error] = std::from_chars(at, end, number);
+    // Seconds may be left unsaid, but not behind hours: most people mean minutes there.
+    good = error == std::errc() && number >= 0 && std::isfinite(number) &&
+           (rest != end || at == text.data());
+    if (!good) break;
+    const char unit = rest == end ? 's' : *rest;
+    const double scale = unit == 's'   ? 1
+                         : unit == 'm' ? 60
+                         : unit == 'h' ? 3600
+                         : unit == 'd' ? 86400
+                                       : 0;
+    good = scale > 0;
+    seconds += number * scale;
+    at = rest == end ? end : rest + 1;
+  }
+  if (!good || !(seconds > 0)) {
+    throw Error(ErrorKind::kUsage, "{}: '{}': expected a time such as 90s, 30m or 1h30m", flag,
+                text);
+  }
+  return seconds;
+}
+
+PlanFlags::PlanFlags(CLI::App& app, const LearnerEntry& entry) : entry_(entry) {
+  input_.add_to(app);
+  learner_ = entry.add_flags(app);
+  const auto shape = [](CLI::Option* option) { return option->group("Data, if no file is named"); };
+  shape(add_whole(app, "--rows", rows_, "rows", 1))->default_str("");
+  shape(add_whole(app, "--dims", dims_, "columns", 1))->default_str("");
+  shape(add_whole(app, "--nonzeros", nonzeros_, "values stored, of sparse data; 0: dense", 0));
+  shape(add_whole(app, "--classes", classes_, "of labels; 0: two", 0));
+  const auto job = [](CLI::Option* option) { return option->group("Job"); };
+  job(app.add_option("--machine", machine_name_,
+                     "profile: a TOML file, or one that is shipped; default: $MEANWHILE_MACHINE, "
+                     "what 'calibrate' left for you, or generic"))
+      ->type_name("NAME or FILE");
+  job(add_choice(app, "--runtime", runtime_, {"auto", "threads", "mpi", "storage"},
+                 "where workers would live; auto: by what the machine has"));
+  job(add_choice(app, "--exchange", exchange_, {"auto", "allreduce", "tree"},
+                 "between ranks; auto: the faster for each number of workers"));
+  job(add_whole(app, "--shards", shards_, "parts of the data; 0: as many as workers", 0));
+  job(add_real(app, "--rounds", rounds_,
+               "rounds that training will take; 0: --max-iter, which is the most", 0));
+}
+
+learn::Shape PlanFlags::shape() const {
+  learn::Shape shape;
+  if (input_.files().empty()) {
+    if (rows_ == 0 || dims_ == 0) {
+      throw Error(ErrorKind::kUsage,
+                  "no data file is named: give its shape with --rows and --dims (and --nonzeros "
+                  "when it is sparse)");
+    }
+    shape = {rows_, dims_, rows_ * dims_, 2, false};
+    if (static_cast<double>(rows_) * static_cast<double>(dims_) > 9e18) {
+      throw Error(ErrorKind::kUsage, "--rows {} x --dims {}: more values than can be counted",
+                  rows_, dims_);
+    }
+  } else {
+    if (rows_ > 0 || dims_ > 0) {
+      throw Error(ErrorKind::kUsage, "--rows and --dims: are for when no data file is named");
+    }
+    input_.check();
+    data::ReadOptions read = input_.options(base::hardware_threads());
+    if (entry_.of_text) read.fallback = data::Format::kText;
+    const data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, read);
+    if (entry_.held_out && !entry_.of_text && data.labels.empty()) {
+      throw Error(ErrorKind::kInput,
+                  "the data has no labels; in CSV, --label-column says which column they are in");
+    }
+    shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
+             data::is_sparse(data)};
+    if (!data.labels.empty() && std::string(entry_.name) != "linear") {
+      const auto values = data::label_values(data, base::hardware_threads());
+      if (!values.empty()) shape.classes = std::ssize(values);
+    }
+  }
+  if (nonzeros_ > 0) {
+    if (nonzeros_ / shape.rows > shape.cols) {
+      throw Error(ErrorKind::kUsage, "--nonzeros {}: more than {} rows x {} columns hold",
+                  nonzeros_, shape.rows, shape.cols);
+    }
+    shape.stored = nonzeros_;
+    shape.sparse = true;
+  }
+  if (classes_ > 0) shape.classes = classes_;
+  return shape;
+}
+
+void PlanFlags::settle_setting() {
+  using plan::Runtime;
+  if (runtime_ == "auto") {
+    const bool separate = machine_.storage && machine_.storage->separate_reducers;
+    setting_.runtime = separate           ? Runtime::kStorage
+                       : machine_.network ? Runtime::kMpi
+                       : machine_.storage ? Runtime::kStorage
+                                          : Runtime::kThreads;
+  } else {
+    setting_.runtime = runtime_ == "threads" ? Runtime::kThreads
+                       : runtime_ == "mpi"   ? Runtime::kMpi
+                                             : Runtime::kStorage;
+  }
+  setting_.exchange = exchange_ == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
+  setting_.shards = shards_;
+}
+
+void PlanFlags::settle() {
+  learner_->settle(nullptr, false);
+  machine_ = named_machine(machine_name_);
+  history_ = plan::recall(machine_.file);
+  plan::refine(machine_, history_);
+  settle_setting();
+  job_.learner = entry_.name;
+  job_.shape = shape();
+  const std::unique_ptr<learn::RoundLearner> learner = learner_->begin();
+  job_.course = learner->course(job_.shape);
+  const double outputs = learner->cost(job_.shape).outputs;
+  if (outputs > static_cast<double>(job_.shape.rows)) {
+    throw Error(ErrorKind::kInput, "{} clusters or classes, but there are only {} rows", outputs,
+                job_.shape.rows);
+  }
+  for (learn::Stretch& stretch : job_.course) {
+    if (rounds_ > 0 && stretch.phase == learn::Phase::kTrain) stretch.rounds = rounds_;
+  }
+}
+
+}  // namespace meanwhile::cli

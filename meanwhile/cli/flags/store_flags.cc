@@ -1,0 +1,133 @@
+#include "meanwhile/cli/flags/store_flags.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <cstdlib>
+#include <random>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/version.h"
+#include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/nearest.h"
+#include "meanwhile/cli/output/progress.h"
+#include "meanwhile/cli/output/show.h"
+#include "meanwhile/storage/azure/azure.h"
+
+namespace meanwhile::cli {
+
+using base::Error;
+using base::ErrorKind;
+using base::Json;
+
+namespace {
+
+storage::Credentials credentials() {
+  const auto said = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string(text == nullptr ? "" : text);
+  };
+  return {said("AZURE_STORAGE_CONNECTION_STRING"), said("AZURE_STORAGE_ACCOUNT"),
+          said("AZURE_STORAGE_KEY"), said("AZURE_STORAGE_SAS_TOKEN")};
+}
+
+std::string host() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return "host";
+  std::string text;
+  for (const char c : std::string_view(name)) {
+    text += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_';
+  }
+  return text.substr(0, 60);
+}
+
+}  // namespace
+
+void StoreFlags::add_to(CLI::App& app, bool required) {
+  CLI::Option* option =
+      app.add_option("--store", url_,
+                     "where the job lives: a directory, or azure://ACCOUNT/CONTAINER/PREFIX with "
+                     "AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_KEY, or "
+                     "AZURE_STORAGE_SAS_TOKEN in the environment");
+  option->type_name("URL")->group("Storage");
+  if (required) option->required();
+}
+
+void StoreFlags::add_prices(CLI::App& app) {
+  add_real(app, "--price-hour", prices_.per_hour, "of a worker, for the bill", 0)->group("Storage");
+  add_real(app, "--price-requests", prices_.per_million_requests,
+           "of a million requests, for the bill", 0)
+      ->group("Storage");
+}
+
+storage::Location StoreFlags::location() const {
+  try {
+    return storage::parse_location(url_);
+  } catch (Error& e) {
+    throw e.in("--store");
+  }
+}
+
+void StoreFlags::check() const { static_cast<void>(open()); }
+
+std::unique_ptr<OpenStore> StoreFlags::open() const {
+  return std::make_unique<OpenStore>(location(), credentials());
+}
+
+double StoreFlags::polls_per_task_s() const {
+  return location().kind == storage::Location::Kind::kDirectory ? 100 : 2;
+}
+
+void StoreFlags::create_container() const {
+  const storage::Location where = location();
+  storage::Meter meter;
+  if (where.kind == storage::Location::Kind::kAzure) {
+    storage::create_container(where, credentials(), meter);
+  }
+}
+
+runtime::JobRecord StoreFlags::job(OpenStore& opened) const {
+  if (auto job = runtime::find_job(*opened.store.blobs)) return std::move(*job);
+  throw Error(ErrorKind::kInput,
+              "{}: holds no job; 'meanwhile submit LEARNER FILE --store {}' puts one there",
+              opened.store.blobs->name(), shell_quoted(url_));
+}
+
+runtime::MakeLearner learner_of(const runtime::JobRecord& job) {
+  struct Flags {
+    CLI::App app;
+    std::unique_ptr<LearnerFlags> flags;
+  };
+  for (const LearnerEntry& entry : learners()) {
+    if (entry.name != job.learner) continue;
+    const auto known = std::make_shared<Flags>();
+    known->flags = entry.add_flags(known->app);
+    known->flags->settle(&job.parameters, true);
+    return [known](const data::SafetensorsFile& state) { return known->flags->go_on(state); };
+  }
+  throw Error(ErrorKind::kInput, "the job is one of the learner '{}', which is not known here",
+              job.learner);
+}
+
+std::string worker_id() {
+  std::random_device random;
+  return fmt::format("{}-{}-{:08x}", host(), getpid(), random());
+}
+
+Json worker_about() { return {{"host", host()}, {"pid", getpid()}, {"version", base::kVersion}}; }
+
+std::string bill_text(const Json& bill) {
+  return fmt::format(
+      "bill: {} requests ({} of them polls), {} sent, {} received, {} of workers' time\n"
+      "      {:.4f} for time at {} an hour + {:.4f} for requests at {} a million = {:.4f}\n",
+      bill["requests_total"].get<std::int64_t>(), bill["polls"].get<std::int64_t>(),
+      bytes_shown(bill["bytes_sent"].get<std::int64_t>()),
+      bytes_shown(bill["bytes_received"].get<std::int64_t>()),
+      duration(bill["worker_seconds"].get<double>()), bill["price_of_time"].get<double>(),
+      bill["price_per_hour"].get<double>(), bill["price_of_requests"].get<double>(),
+      bill["price_per_million_requests"].get<double>(), bill["price"].get<double>());
+}
+
+}  // namespace meanwhile::cli

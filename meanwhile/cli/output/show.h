@@ -1,0 +1,20 @@
+// JSON as a person reads it.
+#pragma once
+
+#include <string>
+
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::cli {
+
+// A line "name  value" for each field, fields of objects indented below their name; of long lists
+// the first few.
+std::string shown(const base::Json& object);
+
+// "53.4 kB", "1.2 GB": powers of 1000.
+std::string bytes_shown(std::int64_t bytes);
+
+// One line of JSON; what is not UTF-8 is replaced.
+std::string json_line(const base::Json& json);
+
+}  // namespace meanwhile::cli

@@ -1,0 +1,153 @@
+// The file: a header of kHeaderBytes that is filled in last, the values, then what was spooled.
+//
+// The format allows no gaps, so alignment is a matter of order. After n values of 4 bytes and n
+// columns of 4 bytes every 8-byte array lies right; after n values of 8 bytes those arrays go
+// before the columns. Only behind dense float32 can labels and weights be off by 4 bytes, and a
+// reader copies them.
+#include "meanwhile/data/files/file_sink.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/data/safetensors.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4096;
+
+}  // namespace
+
+template <class T>
+struct FileSink<T>::Array {
+  TensorSpec spec;
+  const Spool* spool;  // null: the values, which are in the file
+};
+
+template <class T>
+FileSink<T>::FileSink(std::filesystem::path out, bool sparse)
+    : out_(std::move(out)),
+      sparse_(sparse),
+      file_(out_),
+      starts_(out_.parent_path()),
+      columns_(out_.parent_path()),
+      weights_(out_.parent_path()),
+      labels_(out_.parent_path()) {
+  file_.write(std::string(kHeaderBytes, ' '));
+  const std::int64_t first = 0;
+  starts_.write(std::as_bytes(std::span(&first, 1)));
+}
+
+template <class T>
+auto FileSink<T>::reserve(RowChunk<T>& chunk) -> Place {
+  const Place place = totals_.add(chunk);
+  const auto bytes = [](const auto& buffer, std::size_t count) {
+    return std::as_bytes(buffer.span().first(count));
+  };
+  file_.write(bytes(chunk.values, chunk.stored));
+  if (sparse_) {
+    columns_.write(bytes(chunk.columns, chunk.stored));
+    row_start_.resize(chunk.rows);
+    const auto before = static_cast<std::int64_t>(place.value);
+    std::transform(chunk.row_end.data(), chunk.row_end.data() + chunk.rows, row_start_.begin(),
+                   [before](std::int64_t end) { return before + end; });
+    starts_.write(std::as_bytes(std::span(row_start_)));
+  }
+  if (chunk.labelled) labels_.write(bytes(chunk.labels, chunk.rows));
+  if (chunk.weighted) weights_.write(bytes(chunk.weights, chunk.rows));
+  return place;
+}
+
+template <class T>
+std::int64_t FileSink<T>::cols(const RowsDescription& description) const {
+  return sparse_ ? std::max(description.cols, totals_.max_column + 1) : description.cols;
+}
+
+template <class T>
+auto FileSink<T>::arrays(std::int64_t cols) const -> std::vector<Array> {
+  const auto rows = static_cast<std::int64_t>(totals_.rows);
+  const auto stored = static_cast<std::int64_t>(totals_.stored);
+  const std::string type(dtype_name<T>());
+  std::vector<Array> arrays;
+  if (!sparse_) arrays.push_back({{"x", type, {rows, cols}}, nullptr});
+  if (sparse_) arrays.push_back({{"values", type, {stored}}, nullptr});
+  if (sparse_) arrays.push_back({{"row_start", "I64", {rows + 1}}, &starts_});
+  if (totals_.weighted) arrays.push_back({{"weights", "F64", {rows}}, &weights_});
+  if (totals_.labelled) arrays.push_back({{"labels", "F64", {rows}}, &labels_});
+  if (sparse_) {
+    const auto at = sizeof(T) == 4 ? arrays.begin() + 1 : arrays.end();
+    arrays.insert(at, {{"columns", "I32", {stored}}, &columns_});
+  }
+  return arrays;
+}
+
+template <class T>
+ConvertResult FileSink<T>::finish(const RowsDescription& description) {
+  const std::int64_t columns = cols(description);
+  Metadata metadata = {{"kind", "data"},
+                       {"format_version", "1"},
+                       {"layout", sparse_ ? "sparse" : "dense"},
+                       {"rows", std::to_string(totals_.rows)},
+                       {"cols", std::to_string(columns)}};
+  const auto names = [&metadata](const char* key, const std::vector<std::string>& list) {
+    if (!list.empty()) metadata[key] = nlohmann::json(list).dump();
+  };
+  names("class_names", totals_.words.words());
+  names("feature_names", description.feature_names);
+
+  std::vector<TensorSpec> specs;
+  for (const Array& array : arrays(columns)) {
+    specs.push_back(array.spec);
+    if (array.spool != nullptr) array.spool->pour_into(file_);
+  }
+  const SafetensorsHeader header = safetensors_header(specs, metadata, kHeaderBytes);
+  make_room(header.text.size());
+  file_.write_at(0, std::as_bytes(std::span(header.text)));
+  file_.commit();
+  return {static_cast<std::int64_t>(totals_.rows), columns,
+          static_cast<std::int64_t>(totals_.stored), static_cast<std::int64_t>(header.file_bytes),
+          totals_.unknown};
+}
+
+// Moves everything behind the header back when there are more names than fit in it: rare, so one
+// more pass over the file is better than room for a million names in every file.
+template <class T>
+void FileSink<T>::make_room(std::size_t header_bytes) {
+  if (header_bytes <= kHeaderBytes) return;
+  const std::size_t shift = header_bytes - kHeaderBytes;
+  std::filesystem::path partial = out_;
+  partial += ".partial";  // as FileWriter says
+  const int fd = open(partial.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw base::system_error(partial.string(), errno);
+  try {
+    std::vector<std::byte> piece(1 << 20);
+    // From the back, so that nothing is overwritten before it was read.
+    for (std::size_t end = file_.size(); end > kHeaderBytes;) {
+      const std::size_t size = std::min(piece.size(), end - kHeaderBytes);
+      const std::size_t begin = end - size;
+      const ssize_t got = pread(fd, piece.data(), size, static_cast<off_t>(begin));
+      if (got < 0 && errno == EINTR) continue;
+      if (got != static_cast<ssize_t>(size)) {
+        throw base::system_error("reading " + partial.string(), got < 0 ? errno : EIO);
+      }
+      file_.write_at(begin + shift, std::span(piece).first(size));
+      end = begin;
+    }
+  } catch (...) {
+    close(fd);
+    throw;
+  }
+  close(fd);
+}
+
+template class FileSink<float>;
+template class FileSink<double>;
+
+}  // namespace meanwhile::data

@@ -1,0 +1,43 @@
+// Rows into a safetensors file, in bounded memory: the values go straight to their place in the
+// file, everything else waits in spools and follows them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "meanwhile/base/file.h"
+#include "meanwhile/data/files/convert.h"
+#include "meanwhile/data/files/spool.h"
+#include "meanwhile/data/text/row_sink.h"
+
+namespace meanwhile::data {
+
+template <class T>
+class FileSink : public RowSink<T> {
+ public:
+  using typename RowSink<T>::Place;
+  FileSink(std::filesystem::path out, bool sparse);
+
+  // Writes the chunk, since this is the call that comes in order; put() has nothing left to do.
+  Place reserve(RowChunk<T>& chunk) override;
+  void put(const RowChunk<T>&, const Place&) override {}
+
+  std::int64_t cols(const RowsDescription& description) const;
+  // Writes the rest and puts the file at its name.
+  ConvertResult finish(const RowsDescription& description);
+
+ private:
+  struct Array;
+  std::vector<Array> arrays(std::int64_t cols) const;
+  void make_room(std::size_t header_bytes);
+
+  const std::filesystem::path out_;
+  const bool sparse_;
+  RowTotals<T> totals_;
+  std::vector<std::int64_t> row_start_;  // of a chunk
+  base::FileWriter file_;
+  Spool starts_, columns_, weights_, labels_;
+};
+
+}  // namespace meanwhile::data

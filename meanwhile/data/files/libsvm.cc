@@ -1,0 +1,168 @@
+// libsvm: one loop over index:value pairs.
+//
+// Invariants: columns of a row strictly increase; a pair takes at least four bytes and a row two,
+// so the buffers of a chunk are large enough before the first byte is looked at and no store is
+// checked. Loops need no end either: every one of them stops at the '\n' that ends the chunk.
+#include "meanwhile/data/files/libsvm.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+
+#include "meanwhile/data/text/number.h"
+#include "meanwhile/data/text/text_error.h"
+#include "meanwhile/data/text/token.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
+
+inline bool ends_value(char c) { return is_blank(c) || c == '\n' || c == '#'; }
+
+template <class T>
+class Parser : public TextParser<T> {
+ public:
+  void parse(std::string_view text, RowChunk<T>& rows) const override {
+    rows.clear(text.size() / 2 + 1, text.size() / 4 + 1, true);
+    rows.labelled = true;
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    T* const values = rows.values.data();
+    std::int32_t* const columns = rows.columns.data();
+    std::size_t row = 0, stored = 0;
+    std::int64_t lines = 0;
+    std::int32_t max_column = -1;
+
+    for (const char* p = begin; p < end; ++p, ++lines) {  // p: the start, then the end of a line
+      p = skip_blanks(p);
+      if (*p == '\n') continue;
+      if (*p == '#') {
+        p = line_end(p, end);
+        continue;
+      }
+      const char* const after = parse_number(p, end, rows.labels[row]);
+      if (after == nullptr || !ends_value(*after)) bad_label(text, p);
+      p = after;
+      std::int32_t previous = 0;
+      for (;;) {
+        p = skip_blanks(p);
+        // index:value, which mostly fits in sixteen bytes.
+        const unsigned others = other_bytes(p);
+        const unsigned digits = lowest(others);
+        if (digits - 1 < 8 && p[digits] == ':') [[likely]] {
+          const auto index = static_cast<std::int32_t>(digits_value(eight_bytes(p), digits));
+          const char* value = p + digits + 1;
+          unsigned value_others = others >> (digits + 1);
+          // A branch: were it arithmetic, the many values without a sign would wait for it.
+          const bool negative = *value == '-';
+          if (negative) [[unlikely]] {
+            ++value;
+            value_others >>= 1;
+          }
+          const unsigned length = parse_short_number(value, value_others, values[stored]);
+          if (index > previous && length > 0 && ends_value(value[length])) [[likely]] {
+            if (negative) [[unlikely]]
+              values[stored] = -values[stored];
+            columns[stored++] = index - 1;
+            previous = index;
+            p = value + length;
+            continue;
+          }
+        }
+        if (*p == '\n') break;
+        if (*p == '#') {
+          p = line_end(p, end);
+          break;
+        }
+        if (std::memcmp(p, "qid:", 4) == 0) {
+          p += token_at(p).size();
+          continue;
+        }
+        p = hard_pair(text, p, previous, values[stored]);
+        columns[stored++] = previous - 1;
+      }
+      max_column = std::max(max_column, previous - 1);
+      rows.row_end[row++] = static_cast<std::int64_t>(stored);
+    }
+    rows.rows = row;
+    rows.stored = stored;
+    rows.lines = lines;
+    rows.max_column = max_column;
+  }
+
+ private:
+  static const char* line_end(const char* p, const char* end) {
+    return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+  }
+
+  // A pair that is long or has an exponent, or is wrong. Returns its end; `previous`
+  // becomes its index.
+  [[gnu::noinline]] static const char* hard_pair(std::string_view text, const char* p,
+                                                 std::int32_t& previous, T& value) {
+    const std::string_view token = token_at(p);
+    std::int64_t index = 0;
+    const char* after = p;
+    for (; *after >= '0' && *after <= '9'; ++after) {
+      index = index * 10 + (*after - '0');
+      if (index > kMaxIndex) {
+        fail(text, p, "found {}, expected an index of at most {}", in_quotes(token), kMaxIndex);
+      }
+    }
+    if (after == p || *after != ':') {
+      const char* const negative = *p == '-' ? "; indices start at 1 and are not negative" : "";
+      fail(text, p, "found {}, expected index:value{}", in_quotes(token), negative);
+    }
+    if (index == 0)
+      fail(text, p,
+           "found index 0, expected 1 or more: indices start at 1; if this is LDA-C, "
+           "use --format ldac");
+    if (index == previous) {
+      fail(text, p, "found index {} twice, expected indices that increase strictly", index);
+    }
+    if (index < previous) {
+      fail(text, p, "found index {} after index {}, expected indices that increase strictly", index,
+           previous);
+    }
+    previous = static_cast<std::int32_t>(index);
+    const char* const number = after + 1;
+    after = parse_number(number, text.data() + text.size(), value);
+    if (after == nullptr || !ends_value(*after)) {
+      fail(text, number, "{}", not_a_value(token_at(number), "", type_name<T>(), ""));
+    }
+    return after;
+  }
+
+  [[gnu::noinline, noreturn]] static void bad_label(std::string_view text, const char* p) {
+    const std::string_view token = token_at(p);
+    if (token.find(':') != token.npos) {
+      fail(text, p, "found {}, expected a label before the first index:value", in_quotes(token));
+    }
+    fail(text, p, "{}", not_a_value(token, "", "float64", "a label must be a number"));
+  }
+
+  template <class... Args>
+  [[noreturn]] static void fail(std::string_view text, const char* at,
+                                fmt::format_string<Args...> format, Args&&... args) {
+    throw BadText{static_cast<std::size_t>(at - text.data()),
+                  fmt::format(format, std::forward<Args>(args)...)};
+  }
+};
+
+}  // namespace
+
+template <class T>
+LibsvmFormat<T>::LibsvmFormat(std::int64_t n_features)
+    : n_features_(n_features), parser_(std::make_shared<Parser<T>>()) {}
+
+template <class T>
+std::shared_ptr<const TextParser<T>> LibsvmFormat<T>::open(TextSource&) {
+  return parser_;
+}
+
+template class LibsvmFormat<float>;
+template class LibsvmFormat<double>;
+
+}  // namespace meanwhile::data

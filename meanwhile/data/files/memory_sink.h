@@ -1,0 +1,36 @@
+// Rows into their final arrays in memory.
+#pragma once
+
+#include <shared_mutex>
+
+#include "meanwhile/base/buffer.h"
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/text/row_sink.h"
+
+namespace meanwhile::data {
+
+template <class T>
+class MemorySink : public RowSink<T> {
+ public:
+  using typename RowSink<T>::Place;
+  explicit MemorySink(bool sparse) : sparse_(sparse) {}
+
+  Place reserve(RowChunk<T>& chunk) override;
+  void put(const RowChunk<T>& chunk, const Place& place) override;
+  // The data set; ends the use of the sink.
+  Dataset finish(RowsDescription description);
+
+ private:
+  const bool sparse_;
+  RowTotals<T> totals_;  // touched by reserve() alone
+
+  // Shared by those who copy into the arrays; whoever makes them larger, and so may move them,
+  // holds it alone.
+  std::shared_mutex mutex_;
+  base::Buffer<T> values_;
+  base::Buffer<std::int32_t> columns_;
+  base::Buffer<std::int64_t> row_start_;
+  base::Buffer<double> labels_, weights_;
+};
+
+}  // namespace meanwhile::data

@@ -1,0 +1,60 @@
+// One of several parts of plain text files, each parsed by another node.
+//
+// The files, one behind the other, are cut into `parts` ranges of bytes of equal size. A row
+// belongs to the part in whose range it begins; so every row is parsed once, and the parts in order
+// are the rows in order. A range of CSV may begin between quotes, which only those before it can
+// tell: every part counts its quotes, the counts are exchanged, then all parse.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/data/dataset.h"
+#include "meanwhile/data/files/input_files.h"
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/data/text/quote_scan.h"
+
+namespace meanwhile::data {
+
+// Whether TextPart can read them: uncompressed text of any format but docword.
+bool can_cut(const std::vector<InputFile>& files);
+
+// The first error of a part.
+struct TextFailure {
+  std::size_t file = 0;
+  base::Error error;
+};
+
+struct TextRows {
+  // Its rows; columns and class names (in order of first appearance) are those of this part.
+  Dataset data;
+  std::vector<std::int64_t> rows_of_file;  // as far as parsed; for each file
+  std::optional<TextFailure> failure;      // then `data` is empty
+};
+
+class TextPart {
+ public:
+  virtual ~TextPart() = default;
+
+  // For each file, what the quotes in this part of it do. Reads the part once if it is CSV.
+  virtual std::vector<QuoteMap> quotes() const = 0;
+
+  // Parses the part, given quotes() of every part. Errors in the text are returned.
+  virtual TextRows parse(const std::vector<std::vector<QuoteMap>>& quotes_of_parts) = 0;
+};
+
+// Opens every file and looks at its head: what it says holds for all parts. What is wrong there is
+// kept for parse(), so that errors come in order. REQUIRES: can_cut(files), 0 <= part < parts.
+// THROWS Error when a file cannot be read.
+std::unique_ptr<TextPart> text_part(const std::vector<InputFile>& files, const ReadOptions& options,
+                                    int part, int parts);
+
+// THROWS the error that reading the files from front to back would meet first, if there is one.
+// `parts` are those of all nodes in order; their `data` is not looked at.
+void throw_first(const std::vector<InputFile>& files, const std::vector<TextRows>& parts);
+
+}  // namespace meanwhile::data

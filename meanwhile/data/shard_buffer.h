@@ -1,0 +1,70 @@
+// ShardBuffer for all rows of a data set, filled shard by shard: for a worker that does not know
+// which shards it will be given. Address space is reserved for all of them, memory is used for
+// those that are here, and nothing ever moves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "meanwhile/base/buffer.h"
+#include "meanwhile/data/part.h"
+#include "meanwhile/data/safetensors.h"
+
+namespace meanwhile::data {
+
+// What is known of a data set without its rows.
+struct Outline {
+  bool sparse = false, float64 = false;
+  std::int64_t cols = 0;
+  std::vector<std::int64_t> shard_rows, shard_stored;  // by shard
+  bool labelled = false, weighted = false;
+  std::string sha256;
+  std::vector<double> label_values;
+  std::vector<std::string> class_names, feature_names;
+
+  std::int64_t rows() const;
+  std::int64_t stored() const;
+};
+
+// REQUIRES: every row of `part` is here.
+Outline outline_of(const Part& part);
+
+// The rows of one shard as the tensors of a safetensors data file.
+struct ShardFile {
+  Dataset rows;  // copies, one after the other; names are left out
+  std::map<std::string, Tensor> tensors;
+  Metadata metadata;
+};
+ShardFile shard_file(const Dataset& data, const Shard& shard);
+
+// Thread safety: fill() and drop() of different shards at the same time.
+class ShardBuffer {
+ public:
+  explicit ShardBuffer(Outline outline);
+
+  const Outline& outline() const { return outline_; }
+  // Copies the rows of `shard` to their place. THROWS Error(kInput) when they are not such rows as
+  // the outline promises.
+  void fill(int shard, const Dataset& rows);
+  // Gives the memory of `shard` back.
+  void drop(int shard);
+
+  // A part that holds `shards`. Borrows from this room.
+  // REQUIRES: they are filled, and stay so as long as anybody works on the part.
+  Part part(const std::set<int>& shards) const;
+
+ private:
+  RowRange rows_of(int shard) const;
+
+  Outline outline_;
+  std::vector<std::int64_t> first_row_, first_stored_;  // by shard, and the end
+  base::Buffer<std::byte> values_;
+  base::Buffer<std::int64_t> row_start_;
+  base::Buffer<std::int32_t> columns_;
+  base::Buffer<double> labels_, weights_;
+};
+
+}  // namespace meanwhile::data

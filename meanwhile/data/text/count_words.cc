@@ -1,0 +1,243 @@
+// Text goes through the driver of all text formats, so that errors are the same and come in order;
+// its rows are counted, not kept. Each thread counts in a table of its own. Documents are counted
+// in whole numbers and the tables added up, so it does not matter who met which.
+#include "meanwhile/data/text/count_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/data/text/stop_words.h"
+#include "meanwhile/data/text/tokens.h"
+#include "meanwhile/data/text/word_hash.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+// In how many documents each word is. Words are numbered in order of first appearance.
+class DocumentCounts {
+ public:
+  DocumentCounts() : slots_(1 << 10) {}
+
+  void end_document() { ++documents_; }
+  std::int64_t documents() const { return documents_; }
+
+  // The word is in the present document.
+  void meet(std::string_view word) {
+    Entry& entry = entries_[find(word, word_hash(word))];
+    entry.documents += entry.last != documents_;
+    entry.last = documents_;
+  }
+  void add(const DocumentCounts& other) {
+    for (const Entry& entry : other.entries_) {
+      entries_[find(other.word(entry), entry.hash)].documents += entry.documents;
+    }
+    documents_ += other.documents_;
+  }
+
+  std::size_t size() const { return entries_.size(); }
+  std::string_view word(std::size_t i) const { return word(entries_[i]); }
+  std::int64_t documents(std::size_t i) const { return entries_[i].documents; }
+
+ private:
+  struct Entry {
+    std::uint64_t hash;
+    std::size_t text;  // where it begins in text_
+    std::int64_t documents, last;
+    std::uint32_t bytes;
+  };
+
+  std::string_view word(const Entry& entry) const {
+    return {text_.data() + entry.text, entry.bytes};
+  }
+
+  // The entry of the word, which is made if need be.
+  std::size_t find(std::string_view word, std::uint64_t hash) {
+    if (2 * (entries_.size() + 1) > slots_.size()) grow();
+    std::size_t slot = hash & (slots_.size() - 1);
+    for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+      const Entry& entry = entries_[slots_[slot] - 1];
+      if (entry.hash == hash && this->word(entry) == word) return slots_[slot] - 1;
+    }
+    entries_.push_back({hash, text_.size(), 0, -1, static_cast<std::uint32_t>(word.size())});
+    text_ += word;
+    slots_[slot] = static_cast<std::uint32_t>(entries_.size());
+    return entries_.size() - 1;
+  }
+
+  void grow() {
+    if (entries_.size() >= (std::size_t{1} << 31)) {
+      throw Error(ErrorKind::kInput, "found more than {} different words; is this text?",
+                  entries_.size());
+    }
+    slots_.assign(2 * slots_.size(), 0);
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      std::size_t slot = entries_[i].hash & (slots_.size() - 1);
+      while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+
+  std::int64_t documents_ = 0;
+  std::string text_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> slots_;  // number of an entry from 1; half of them 0 at least
+};
+
+// As many tables as there are threads that count at the same time.
+class Tables {
+ public:
+  explicit Tables(const Vocabulary& stop) : stop_(stop) {}
+
+  std::unique_ptr<DocumentCounts> take() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        auto table = std::move(free_.back());
+        free_.pop_back();
+        return table;
+      }
+    }
+    // Stop words are the first, and no others: one look-up a word is enough.
+    auto table = std::make_unique<DocumentCounts>();
+    for (const std::string& word : stop_.words()) table->meet(word);
+    return table;
+  }
+  void give_back(std::unique_ptr<DocumentCounts> table) {
+    std::lock_guard lock(mutex_);
+    free_.push_back(std::move(table));
+  }
+  // REQUIRES: all were given back.
+  DocumentCounts sum() {
+    auto total = take();
+    for (const auto& table : free_) total->add(*table);
+    return std::move(*total);
+  }
+
+ private:
+  const Vocabulary& stop_;
+  std::mutex mutex_;  // guards this
+  std::vector<std::unique_ptr<DocumentCounts>> free_;
+};
+
+class Counter : public TextParser<float> {
+ public:
+  explicit Counter(Tables& tables) : tables_(tables) {}
+  void parse(std::string_view text, RowChunk<float>& rows) const override {
+    rows.clear(0, 0, true);
+    auto table = tables_.take();
+    Tokens tokens(alphabet_, text);
+    for (auto found = tokens.next(); found != Tokens::Found::kEnd; found = tokens.next()) {
+      if (found == Tokens::Found::kWord) {
+        if (tokens.counts()) table->meet(tokens.word());
+      } else {
+        table->end_document();
+        ++rows.rows;
+      }
+    }
+    rows.lines = static_cast<std::int64_t>(rows.rows);
+    tables_.give_back(std::move(table));
+  }
+
+ private:
+  const Alphabet alphabet_;
+  Tables& tables_;
+};
+
+class CounterFormat : public TextFormat<float> {
+ public:
+  explicit CounterFormat(Tables& tables) : parser_(std::make_shared<Counter>(tables)) {}
+  bool sparse() const override { return true; }
+  std::shared_ptr<const TextParser<float>> open(TextSource&) override { return parser_; }
+  RowsDescription description() const override { return {}; }
+
+ private:
+  std::shared_ptr<const Counter> parser_;
+};
+
+class NoSink : public RowSink<float> {
+ public:
+  Place reserve(RowChunk<float>&) override { return {}; }
+  void put(const RowChunk<float>&, const Place&) override {}
+};
+
+void check(const VocabularyOptions& options) {
+  const auto check_df = [](const char* name, double value, bool count) {
+    if (value >= 0 && std::isfinite(value) && (!count || value == std::floor(value))) return;
+    throw Error(ErrorKind::kUsage,
+                "{}: found {}, expected a fraction of the documents or a whole number of them",
+                name, value);
+  };
+  check_df("min_df", options.min_df, options.min_df >= 1);
+  check_df("max_df", options.max_df, options.max_df > 1);
+  if (options.max_words < 1) {
+    throw Error(ErrorKind::kUsage, "max_words: found {}, expected 1 or more", options.max_words);
+  }
+}
+
+struct Word {
+  std::string_view text;
+  std::int64_t documents;
+};
+
+}  // namespace
+
+Vocabulary count_words(const std::vector<TextInput>& inputs, const VocabularyOptions& options,
+                       int threads, const ChunkLimits& limits) {
+  check(options);
+  const Vocabulary stop = stop_words(options.stop_words);
+  Tables tables(stop);
+  CounterFormat format(tables);
+  NoSink sink;
+  parse_text<float>(inputs, format, sink, threads, limits);
+  const DocumentCounts counts = tables.sum();
+
+  const auto documents = static_cast<double>(counts.documents());
+  const double least = options.min_df < 1 ? options.min_df * documents : options.min_df;
+  const double most = options.max_df <= 1 ? options.max_df * documents : options.max_df;
+  std::vector<Word> words;
+  std::int64_t rare = 0, frequent = 0;
+  for (auto i = static_cast<std::size_t>(stop.size()); i < counts.size(); ++i) {
+    const Word word{counts.word(i), counts.documents(i)};
+    if (static_cast<double>(word.documents) < least) {
+      ++rare;
+    } else if (static_cast<double>(word.documents) > most) {
+      ++frequent;
+    } else {
+      words.push_back(word);
+    }
+  }
+  if (words.empty()) {
+    throw Error(
+        ErrorKind::kInput,
+        "{}: no word is left to count: of {} different ones in {} documents (a line is one), "
+        "stop words aside, {} are in fewer than --min-df {} asks for and {} in more than "
+        "--max-df {} allows",
+        display_name(inputs.front().path), rare + frequent, counts.documents(), rare,
+        options.min_df, frequent, options.max_df);
+  }
+  const auto more_frequent = [](const Word& a, const Word& b) {
+    return a.documents != b.documents ? a.documents > b.documents : a.text < b.text;
+  };
+  if (words.size() > static_cast<std::size_t>(options.max_words)) {
+    std::nth_element(words.begin(), words.begin() + options.max_words, words.end(), more_frequent);
+    words.resize(static_cast<std::size_t>(options.max_words));
+  }
+  std::sort(words.begin(), words.end(),
+            [](const Word& a, const Word& b) { return a.text < b.text; });
+  std::vector<std::string> texts;
+  for (const Word& word : words) texts.emplace_back(word.text);
+  return Vocabulary(std::move(texts));
+}
+
+}  // namespace meanwhile::data

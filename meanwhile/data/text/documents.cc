@@ -1,0 +1,85 @@
+#include "meanwhile/data/text/documents.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "meanwhile/data/text/tokens.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+template <class T>
+class Parser : public TextParser<T> {
+ public:
+  Parser(const Vocabulary& vocabulary, const Vocabulary& stop)
+      : columns_(vocabulary.size()), words_(joined(vocabulary, stop)) {}
+
+  void parse(std::string_view text, RowChunk<T>& rows) const override {
+    const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    rows.clear(lines, text.size() / 2 + 1, true);  // "a "
+    std::vector<std::int32_t> columns;             // of the document's words
+    std::int64_t unknown = 0, of_tokens = 0;
+    Tokens tokens(alphabet_, text);
+    for (;;) {
+      const auto found = tokens.next();
+      if (found == Tokens::Found::kEnd) break;
+      if (found == Tokens::Found::kLineEnd) {
+        end_row(columns, rows);
+        columns.clear();
+        continue;
+      }
+      const std::int32_t column = words_.find(tokens.word());
+      if (column >= columns_) continue;
+      if (column >= 0) {
+        columns.push_back(column);
+        ++of_tokens;
+      } else if (tokens.counts()) {
+        ++unknown;
+        ++of_tokens;
+      }
+    }
+    rows.lines = static_cast<std::int64_t>(lines);
+    rows.unknown = {static_cast<double>(unknown), static_cast<double>(of_tokens)};
+  }
+
+ private:
+  // One look-up a word is enough: stop words are behind the last column.
+  static Vocabulary joined(const Vocabulary& vocabulary, const Vocabulary& stop) {
+    std::vector<std::string> words = vocabulary.words();
+    for (const std::string& word : stop.words()) {
+      if (vocabulary.find(word) < 0) words.push_back(word);
+    }
+    return Vocabulary(std::move(words));
+  }
+
+  static void end_row(std::vector<std::int32_t>& columns, RowChunk<T>& rows) {
+    std::sort(columns.begin(), columns.end());
+    for (auto at = columns.begin(); at != columns.end();) {
+      const auto end = std::find_if(at, columns.end(), [&](std::int32_t c) { return c != *at; });
+      rows.columns[rows.stored] = *at;
+      rows.values[rows.stored] = static_cast<T>(end - at);
+      ++rows.stored;
+      at = end;
+    }
+    if (!columns.empty()) rows.max_column = std::max<std::int64_t>(rows.max_column, columns.back());
+    rows.row_end[rows.rows++] = static_cast<std::int64_t>(rows.stored);
+  }
+
+  const Alphabet alphabet_;
+  const std::int64_t columns_;
+  const Vocabulary words_;
+};
+
+}  // namespace
+
+template <class T>
+DocumentsFormat<T>::DocumentsFormat(std::shared_ptr<const Vocabulary> vocabulary,
+                                    const Vocabulary& stop)
+    : vocabulary_(std::move(vocabulary)),
+      parser_(std::make_shared<Parser<T>>(*vocabulary_, stop)) {}
+
+template class DocumentsFormat<float>;
+template class DocumentsFormat<double>;
+
+}  // namespace meanwhile::data

@@ -1,0 +1,65 @@
+// Where parsed rows go: into memory or into a file.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/text/row_chunk.h"
+
+namespace meanwhile::data {
+
+// What a data set has beside its rows, known when all of them are.
+struct RowsDescription {
+  std::int64_t cols = 0;  // sparse: at least
+  std::vector<std::string> feature_names;
+};
+
+template <class T>
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+
+  struct Place {
+    std::size_t row = 0, value = 0;
+  };
+  // Called for one chunk at a time, in order: keeps it short. Numbers the label words of the chunk
+  // as those of the whole data, and reserves its place. Says where its rows begin.
+  virtual Place reserve(RowChunk<T>& chunk) = 0;
+  // Brings the rows to their place. Called from any thread, for several chunks at once.
+  virtual void put(const RowChunk<T>& chunk, const Place& place) = 0;
+};
+
+// The part of reserve() that every sink needs: words and counts.
+template <class T>
+struct RowTotals {
+  std::size_t rows = 0, stored = 0;
+  std::int64_t max_column = -1;
+  bool labelled = false, weighted = false;
+  UnknownWords unknown;
+  WordTable words;
+
+  // Adds the chunk and returns where it begins.
+  typename RowSink<T>::Place add(RowChunk<T>& chunk) {
+    if (!chunk.words.words().empty()) {
+      std::vector<double> number;
+      for (const std::string& word : chunk.words.words()) {
+        number.push_back(static_cast<double>(words.index(word)));
+      }
+      for (std::size_t i = 0; i < chunk.rows; ++i) {
+        chunk.labels[i] = number[static_cast<std::size_t>(chunk.labels[i])];
+      }
+    }
+    const typename RowSink<T>::Place place{rows, stored};
+    rows += chunk.rows;
+    stored += chunk.stored;
+    max_column = std::max(max_column, chunk.max_column);
+    labelled |= chunk.labelled;
+    weighted |= chunk.weighted;
+    unknown.add(chunk.unknown);
+    return place;
+  }
+};
+
+}  // namespace meanwhile::data

@@ -1,8 +1,0 @@
-// The version written into models and run.json.
-#pragma once
-
-namespace meanwhile::job {
-
-inline constexpr char kVersion[] = "0.1.0";
-
-}  // namespace meanwhile::job

@@ -1,0 +1,38 @@
+// Safetensors blobs that say their own SHA-256: what was cut or damaged on its way counts as not
+// yet there, and is asked for again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/storage/blob_store.h"
+
+namespace meanwhile::runtime {
+
+using Tensors = std::map<std::string, data::Tensor>;
+
+inline constexpr char kSeal[] = "seal";  // the name of the hash in the metadata
+
+// A blob of these tensors; adds its hash to the metadata.
+storage::Bytes seal(const Tensors& tensors, data::Metadata metadata);
+
+// What came; the file borrows from the bytes.
+struct Sealed {
+  storage::Bytes bytes;
+  data::SafetensorsFile file;
+};
+// Nothing when there is no such blob, or when it is not whole.
+std::optional<Sealed> get_sealed(storage::BlobStore& blobs, const std::string& name);
+
+// An update or a sum of some: all values, or those that were touched (exchange/sparse.h).
+storage::Bytes seal_update(std::span<const double> update);
+// Adds nothing: fills `update`, which must be zeroed. False when the blob holds no update of this
+// size.
+bool read_update(const data::SafetensorsFile& file, std::span<double> update);
+// The size of the update in it; 0 when it holds none.
+std::size_t update_size(const data::SafetensorsFile& file);
+
+}  // namespace meanwhile::runtime

@@ -1,0 +1,55 @@
+#include "meanwhile/runtime/storage/layout.h"
+
+#include <charconv>
+
+namespace meanwhile::runtime {
+
+namespace {
+
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::optional<Task> parse_task(std::string_view text, const Layout& layout) {
+  if (text == "root") return Task{Task::Kind::kRoot, 0};
+  const bool shard = text.starts_with("shard "), group = text.starts_with("group ");
+  if (!shard && !group) return std::nullopt;
+  const auto index = parse_number(text.substr(6));
+  const int end = shard ? layout.shards : layout.two_levels() ? layout.groups : 0;
+  if (!index || *index < 0 || *index >= end) return std::nullopt;
+  return Task{shard ? Task::Kind::kShard : Task::Kind::kGroup, static_cast<int>(*index)};
+}
+
+std::vector<Task> tasks_of(const Layout& layout) {
+  std::vector<Task> tasks;
+  for (int g = 0; g < layout.groups; ++g) {
+    const exchange::Range range = layout.group(g);
+    for (int shard = range.begin; shard < range.end; ++shard) {
+      tasks.push_back({Task::Kind::kShard, shard});
+    }
+    if (layout.two_levels()) tasks.push_back({Task::Kind::kGroup, g});
+  }
+  tasks.push_back({Task::Kind::kRoot, 0});
+  return tasks;
+}
+
+std::optional<std::int64_t> number_of(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return parse_number(slash == name.npos ? name : name.substr(slash + 1));
+}
+
+std::optional<std::int64_t> step_of(std::string_view name, const Names& names) {
+  const std::string rounds = names.rounds();
+  if (!name.starts_with(rounds)) return std::nullopt;
+  name.remove_prefix(rounds.size());
+  return parse_number(name.substr(0, name.find('/')));
+}
+
+}  // namespace meanwhile::runtime

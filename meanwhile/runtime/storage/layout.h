@@ -1,0 +1,136 @@
+// How the work of a job is cut, and what everything is called; pure.
+//
+//   job.json                           what is computed, and which job it is; below, ID is its id
+//   ID/ready                           the data is all there: workers may begin
+//   ID/data/SSSSS, ID/eval/SSSSS       the rows of a shard
+//   ID/state/RRRRRRRR                  the learner before step R; the last two are kept
+//   ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
+//   ID/rounds/RRRRRRRR/sums/GGGG       the sum of group G
+//   ID/rounds/RRRRRRRR/total           the sum of all: whoever absorbs it is at step R + 1
+//   ID/rounds/RRRRRRRR/count/GGGG      with --barrier counter: whose updates of the group are there
+//   ID/rounds/RRRRRRRR/count/sums      with --barrier counter: which groups' sums are there
+//   ID/live/WORKER                     what a worker says of itself, every few seconds
+//   ID/usage/WORKER                    what a worker that has gone had used
+//   ID/metrics.jsonl, ID/model, ID/result.json     the result
+//
+// A step is one exchange: rounds of the learner, those of seeding and scoring included.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meanwhile/exchange/order.h"
+
+namespace meanwhile::runtime {
+
+// Shards are added in groups of about the square root of their number, and these by the root. A
+// group is a power of two and aligned, so it is a subtree of the one summing tree, and the tree
+// above the groups is the summing tree over their number.
+struct Layout {
+  int shards = 1;
+  int group_size = 1;
+  int groups = 1;  // 1: the root adds the updates itself
+
+  bool two_levels() const { return groups > 1; }
+  int group_of(int shard) const { return shard / group_size; }
+  exchange::Range group(int g) const {
+    return {g * group_size, std::min(shards, (g + 1) * group_size)};
+  }
+};
+
+inline constexpr int kMostForOneLevel = 8;
+
+inline Layout layout_of(int shards) {
+  Layout layout{shards, shards, 1};
+  if (shards <= kMostForOneLevel) return layout;
+  const double log2_root = std::log2(shards) / 2;
+  layout.group_size = 1 << static_cast<int>(std::lround(log2_root));
+  layout.groups = (shards + layout.group_size - 1) / layout.group_size;
+  return layout;
+}
+
+// What a message asks for: to be done round after round until the job ends.
+struct Task {
+  enum class Kind { kShard, kGroup, kRoot } kind = Kind::kShard;
+  int index = 0;
+
+  auto operator<=>(const Task&) const = default;
+  // "shard 3", "group 0", "root".
+  std::string text() const {
+    if (kind == Kind::kRoot) return "root";
+    return fmt::format("{} {}", kind == Kind::kShard ? "shard" : "group", index);
+  }
+};
+
+// Nothing when `text` is no task of the layout.
+std::optional<Task> parse_task(std::string_view text, const Layout& layout);
+
+// All tasks, a group behind its shards: who takes them in order adds what it has itself.
+std::vector<Task> tasks_of(const Layout& layout);
+
+// Names of blobs of the job `id`.
+struct Names {
+  std::string id;
+
+  static std::string job() { return "job.json"; }
+  std::string all() const { return id + "/"; }
+  std::string ready() const { return id + "/ready"; }
+  std::string data(int shard) const { return fmt::format("{}/data/{:05}", id, shard); }
+  std::string eval(int shard) const { return fmt::format("{}/eval/{:05}", id, shard); }
+  std::string states() const { return id + "/state/"; }
+  std::string state(std::int64_t step) const { return fmt::format("{}/state/{:08}", id, step); }
+  std::string rounds() const { return id + "/rounds/"; }
+  std::string round(std::int64_t step) const { return fmt::format("{}/rounds/{:08}/", id, step); }
+  std::string group(std::int64_t step, int g) const {
+    return fmt::format("{}/rounds/{:08}/{:04}/", id, step, g);
+  }
+  std::string update(std::int64_t step, int g, int shard) const {
+    return fmt::format("{}/rounds/{:08}/{:04}/{:05}", id, step, g, shard);
+  }
+  std::string sums(std::int64_t step) const {
+    return fmt::format("{}/rounds/{:08}/sums/", id, step);
+  }
+  std::string sum(std::int64_t step, int g) const {
+    return fmt::format("{}/rounds/{:08}/sums/{:04}", id, step, g);
+  }
+  std::string total(std::int64_t step) const {
+    return fmt::format("{}/rounds/{:08}/total", id, step);
+  }
+  std::string count(std::int64_t step, int g) const {
+    return fmt::format("{}/rounds/{:08}/count/{:04}", id, step, g);
+  }
+  std::string count_of_sums(std::int64_t step) const {
+    return fmt::format("{}/rounds/{:08}/count/sums", id, step);
+  }
+  std::string live() const { return id + "/live/"; }
+  std::string live(const std::string& worker) const { return id + "/live/" + worker; }
+  std::string hungry(const std::string& worker) const { return id + "/live/hungry-" + worker; }
+  std::string cancelled() const { return id + "/live/cancelled"; }
+  // Whose record `name` is; nothing for what else is below live().
+  std::optional<std::string> worker_of(const std::string& name) const {
+    const bool record =
+        name.starts_with(live()) && !name.starts_with(hungry("")) && name != cancelled();
+    return record ? std::optional(name.substr(live().size())) : std::nullopt;
+  }
+  std::string usages() const { return id + "/usage/"; }
+  std::string usage(const std::string& worker) const { return id + "/usage/" + worker; }
+  std::string metrics() const { return id + "/metrics.jsonl"; }
+  std::string model() const { return id + "/model"; }
+  std::string result() const { return id + "/result.json"; }
+};
+
+// The number a name ends with, after its last '/'; nothing when that is no number.
+std::optional<std::int64_t> number_of(std::string_view name);
+// The step of a name below rounds/ of the job.
+std::optional<std::int64_t> step_of(std::string_view name, const Names& names);
+
+}  // namespace meanwhile::runtime

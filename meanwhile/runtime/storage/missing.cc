@@ -1,0 +1,116 @@
+#include "meanwhile/runtime/storage/missing.h"
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "meanwhile/runtime/storage/pace.h"
+
+namespace meanwhile::runtime {
+
+namespace {
+
+constexpr int kTriesToFind = 8;
+
+}  // namespace
+
+std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord& job) {
+  const Names names = job.names();
+  std::vector<LiveRecord> records;
+  for (const storage::BlobInfo& blob : blobs.list(names.live())) {
+    const auto worker = names.worker_of(blob.name);
+    if (!worker) continue;
+    if (auto said = get_json(blobs, blob.name)) {
+      records.push_back({*worker, std::move(*said), blob.age_s});
+    }
+  }
+  return records;
+}
+
+std::vector<int> missing_shards(storage::BlobStore& blobs, const JobRecord& job,
+                                std::int64_t step) {
+  const Names names = job.names();
+  const Layout layout = job.layout();
+  std::set<std::string> there;
+  for (storage::BlobInfo& blob : blobs.list(names.round(step))) there.insert(std::move(blob.name));
+  std::vector<int> missing;
+  if (there.count(names.total(step)) != 0) return missing;
+  for (int shard = 0; shard < layout.shards; ++shard) {
+    const int group = layout.group_of(shard);
+    if (there.count(names.sum(step, group)) != 0) continue;
+    if (there.count(names.update(step, group, shard)) == 0) missing.push_back(shard);
+  }
+  return missing;
+}
+
+std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step) {
+  const Names names = job.names();
+  const Layout layout = job.layout();
+  Task task{Task::Kind::kRoot, 0};
+  std::string name = names.total(step);
+  const std::vector<int> shards = missing_shards(blobs, job, step);
+  if (!shards.empty()) {
+    task = {Task::Kind::kShard, shards.front()};
+    name = names.update(step, layout.group_of(task.index), task.index);
+  } else if (layout.two_levels()) {
+    for (int g = layout.groups; g-- > 0;) {
+      if (blobs.get(names.sum(step, g))) continue;
+      task = {Task::Kind::kGroup, g};
+      name = names.sum(step, g);
+    }
+  }
+  std::string owner = "nobody holds it";
+  for (const LiveRecord& record : live_records(blobs, job)) {
+    const Json tasks = record.said.value("tasks", Json::array());
+    for (const Json& held : tasks) {
+      if (held == Json(task.text())) {
+        owner = fmt::format("worker {} holds it, and gave its last sign {:.0f} s ago",
+                            record.worker, record.age_s);
+      }
+    }
+  }
+  return fmt::format("{} ({}) is missing; {}", name, task.text(), owner);
+}
+
+bool is_gone(storage::BlobStore& blobs, const JobRecord& job) {
+  Pace pace;
+  for (int tries = 0; tries < kTriesToFind; ++tries) {
+    const auto there = get_json(blobs, Names::job());
+    if (there && there->is_object()) return there->value("id", Json()) != Json(job.id);
+    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+  }
+  return !blobs.get(Names::job());
+}
+
+std::string message_of(const JobRecord& job, const Task& task) {
+  return Json{{"job", job.id}, {"task", task.text()}}.dump();
+}
+
+void push_missing(storage::Store& store, const JobRecord& job) {
+  std::set<std::string> held;
+  for (const LiveRecord& record : live_records(*store.blobs, job)) {
+    if (record.age_s > job.lease_s) continue;
+    const Json tasks = record.said.value("tasks", Json::array());
+    for (const Json& task : tasks) {
+      if (task.is_string()) held.insert(task.get<std::string>());
+    }
+  }
+  store.queue->create();
+  for (const Task& task : tasks_of(job.layout())) {
+    if (held.count(task.text()) == 0) store.queue->push(message_of(job, task));
+  }
+}
+
+void remove_orphans(storage::Store& store, const JobRecord& job) {
+  storage::BlobStore& blobs = *store.blobs;
+  if (!is_gone(blobs, job)) return;
+  std::vector<std::string> orphans;
+  for (storage::BlobInfo& blob : blobs.list(job.names().all())) {
+    orphans.push_back(std::move(blob.name));
+  }
+  if (!orphans.empty()) blobs.remove(orphans);
+  // Not that of another job.
+  if (!blobs.get(Names::job())) store.queue->destroy();
+}
+
+}  // namespace meanwhile::runtime

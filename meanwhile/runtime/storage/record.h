@@ -1,0 +1,53 @@
+// job.json: all that a worker must know to take part in a job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "meanwhile/data/shard_buffer.h"
+#include "meanwhile/learn/learner.h"
+#include "meanwhile/runtime/storage/layout.h"
+#include "meanwhile/storage/blob_store.h"
+
+namespace meanwhile::runtime {
+
+using base::Json;
+
+enum class Barrier { kList, kCounter };
+
+struct JobRecord {
+  std::string id;  // a hash of all that the model depends on: the same job has the same id
+  std::string version;
+  std::string learner;
+  Json parameters;
+  std::uint64_t seed = 0;
+  data::Outline data;
+  std::optional<data::Outline> eval;
+  std::string state_sha256;      // of the state before step 0
+  std::int64_t rounds_done = 0;  // behind that state
+  double lease_s = 30;           // a worker that gave no sign for so long has gone
+  Barrier barrier = Barrier::kList;
+  Json about;  // for the user: files, command, when and where it was submitted
+
+  int shards() const { return static_cast<int>(data.shard_rows.size()); }
+  Layout layout() const { return layout_of(shards()); }
+  Names names() const { return {id}; }
+};
+
+// Settles `id` from all the rest but lease_s, barrier and about.
+void settle_id(JobRecord& record);
+
+Json to_json(const JobRecord& record);
+// THROWS Error(kInput), `name` first, for what is no record, or one of another version of the
+// program: that might compute other bits.
+JobRecord record_from_json(const Json& json, const std::string& name);
+
+// The job at a store; nothing when there is none. THROWS as record_from_json and the store.
+std::optional<JobRecord> find_job(storage::BlobStore& blobs);
+
+// Small JSON blobs. Nothing when there is none, or when what came is no JSON (cut on its way).
+std::optional<Json> get_json(storage::BlobStore& blobs, const std::string& name);
+storage::Bytes json_bytes(const Json& json);
+
+}  // namespace meanwhile::runtime

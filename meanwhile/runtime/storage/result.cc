@@ -1,0 +1,162 @@
+#include "meanwhile/runtime/storage/result.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/runtime/storage/archive.h"
+#include "meanwhile/runtime/storage/checked.h"
+#include "meanwhile/runtime/storage/pace.h"
+
+namespace meanwhile::runtime {
+
+using base::Error;
+using base::ErrorKind;
+
+std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
+  auto ended = get_json(blobs, job.names().result());
+  if (ended && ended->value("status", "") == "failed") {
+    throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
+  }
+  return ended;
+}
+
+void tidy_up(storage::Store& store, const JobRecord& job) {
+  if (store.blobs->get(job.names().ready())) remove_job(store, job, true);
+}
+
+Json to_json(const storage::Usage& usage) {
+  Json requests = Json::object();
+  for (std::size_t i = 0; i < usage.requests.size(); ++i) {
+    requests[storage::kRequestNames[i]] = usage.requests[i];
+  }
+  return {{"requests", requests},
+          {"bytes_sent", usage.bytes_sent},
+          {"bytes_received", usage.bytes_received},
+          {"retries", usage.retries}};
+}
+
+Json bill(storage::BlobStore& blobs, const JobRecord& job, const Prices& prices) {
+  const Names names = job.names();
+  std::map<std::string, Json> said;  // by worker; the last word counts
+  for (LiveRecord& record : live_records(blobs, job)) {
+    said[record.worker] = std::move(record.said);
+  }
+  for (const storage::BlobInfo& blob : blobs.list(names.usages())) {
+    if (auto json = get_json(blobs, blob.name)) {
+      said[blob.name.substr(names.usages().size())] = std::move(*json);
+    }
+  }
+  Json requests = Json::object();
+  for (const char* kind : storage::kRequestNames) requests[kind] = 0;
+  double seconds = 0;
+  std::int64_t total = 0, sent = 0, received = 0, retries = 0, polls = 0, workers = 0;
+  for (const auto& [worker, json] : said) {
+    seconds += json.value("seconds", 0.0);
+    polls += json.value("polls", std::int64_t{0});
+    workers += json.contains("tasks") ? 1 : 0;
+    const Json usage = json.value("usage", Json::object());
+    sent += usage.value("bytes_sent", std::int64_t{0});
+    received += usage.value("bytes_received", std::int64_t{0});
+    retries += usage.value("retries", std::int64_t{0});
+    const Json counts = usage.value("requests", Json::object());
+    for (const char* kind : storage::kRequestNames) {
+      const auto count = counts.value(kind, std::int64_t{0});
+      requests[kind] = requests[kind].get<std::int64_t>() + count;
+      total += count;
+    }
+  }
+  const double for_time = seconds / 3600 * prices.per_hour;
+  const double for_requests = static_cast<double>(total) / 1e6 * prices.per_million_requests;
+  return {{"workers", workers},
+          {"worker_seconds", seconds},
+          {"requests", requests},
+          {"requests_total", total},
+          {"polls", polls},
+          {"retries", retries},
+          {"bytes_sent", sent},
+          {"bytes_received", received},
+          {"price_per_hour", prices.per_hour},
+          {"price_per_million_requests", prices.per_million_requests},
+          {"price_of_time", for_time},
+          {"price_of_requests", for_requests},
+          {"price", for_time + for_requests}};
+}
+
+Status status_of(storage::Store& store, const JobRecord& job) {
+  storage::BlobStore& blobs = *store.blobs;
+  const Names names = job.names();
+  Status status;
+  status.rounds = job.rounds_done;
+  if (auto result = get_json(blobs, names.result())) {
+    status.state = result->value("status", "done");
+    status.rounds = result->value("rounds", std::int64_t{0});
+    status.result = std::move(*result);
+    return status;
+  }
+  status.workers = live_records(blobs, job);
+  bool alive = false;
+  for (const LiveRecord& record : status.workers) {
+    alive |= record.age_s <= job.lease_s;
+    status.step = std::max(status.step, record.said.value("step", std::int64_t{0}));
+    if (record.said.value("rounds", std::int64_t{0}) >= status.rounds) {
+      status.rounds = record.said.value("rounds", std::int64_t{0});
+      status.rounds_left = record.said.value("rounds_left", std::int64_t{0});
+      status.round_s = record.said.value("round_s", 0.0);
+    }
+  }
+  for (const storage::BlobInfo& blob : blobs.list(names.states())) {
+    status.step = std::max(status.step, number_of(blob.name).value_or(0));
+  }
+  status.state = blobs.get(names.cancelled()) ? "cancelled"
+                 : !blobs.get(names.ready())  ? "uploading"
+                 : alive                      ? "running"
+                                              : "waiting";
+  if (status.state != "uploading") status.missing = missing_shards(blobs, job, status.step);
+  status.messages = store.queue->size();
+  return status;
+}
+
+std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job) {
+  const Names names = job.names();
+  auto ended = ended_job(blobs, job);
+  if (!ended) return std::nullopt;
+  Result result;
+  Pace pace;
+  for (int tries = 0; result.model.empty(); ++tries) {
+    if (auto model = get_sealed(blobs, names.model())) {
+      result.model = std::move(model->bytes);
+    } else if (tries == 20) {
+      throw Error(ErrorKind::kFailed, "{}/{}: cannot be read whole", blobs.name(), names.model());
+    } else {
+      std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+    }
+  }
+  if (const auto metrics = blobs.get(names.metrics())) {
+    result.metrics.assign(reinterpret_cast<const char*>(metrics->bytes.data()),
+                          metrics->bytes.size());
+  }
+  result.ended = std::move(*ended);
+  return result;
+}
+
+int cancel(storage::Store& store, const JobRecord& job) {
+  const Names names = job.names();
+  store.blobs->put(names.cancelled(), json_bytes(Json::object()));
+  Pace pace;
+  int left = 0;
+  for (const double begin_s = base::now_s(); base::now_s() - begin_s < job.lease_s;) {
+    left = 0;
+    for (const LiveRecord& record : live_records(*store.blobs, job)) {
+      left += record.age_s <= job.lease_s ? 1 : 0;
+    }
+    if (left == 0) break;
+    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+  }
+  remove_job(store, job, false);
+  return left;
+}
+
+}  // namespace meanwhile::runtime

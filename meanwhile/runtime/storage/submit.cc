@@ -1,0 +1,124 @@
+#include "meanwhile/runtime/storage/submit.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/base/version.h"
+#include "meanwhile/job/run_directory.h"
+#include "meanwhile/runtime/storage/archive.h"
+#include "meanwhile/runtime/storage/checked.h"
+#include "meanwhile/runtime/storage/missing.h"
+
+namespace meanwhile::runtime {
+
+using base::Error;
+using base::ErrorKind;
+
+namespace {
+
+constexpr int kLeastUploads = 4;  // at the same time: waiting for a store takes no core
+
+[[noreturn]] void refuse(const storage::BlobStore& blobs, const JobRecord& there) {
+  const std::string unknown = "at an unknown time";
+  throw Error(ErrorKind::kUsage,
+              "{} holds another job ({} of {} rows, submitted {}); give this one a place of its "
+              "own, or remove that one with 'meanwhile cancel --store {}'",
+              blobs.name(), there.learner, there.data.rows(),
+              there.about.is_object() ? there.about.value("submitted", unknown) : unknown,
+              blobs.name());
+}
+
+// Makes the store this job's, or finds that it is. Returns whether the job was there.
+bool claim(storage::BlobStore& blobs, const JobRecord& job) {
+  auto there = find_job(blobs);
+  if (!there) {
+    if (blobs.put_if_absent(Names::job(), json_bytes(to_json(job)))) return false;
+    there = find_job(blobs);
+  }
+  if (!there || there->id != job.id) {
+    if (there) refuse(blobs, *there);
+    throw Error(ErrorKind::kSystem, "{}: another job came and went; try again", blobs.name());
+  }
+  return true;
+}
+
+void put_rows(storage::BlobStore& blobs, const data::Part& part, base::ThreadPool& pool,
+              const std::function<std::string(int)>& name, const std::function<void()>& done) {
+  pool.run(static_cast<std::int64_t>(part.shards.size()), [&](std::int64_t s, int) {
+    const data::Shard& shard = part.shards[static_cast<std::size_t>(s)];
+    if (shard.rows > 0) {
+      const data::ShardFile file = data::shard_file(part.data, shard);
+      blobs.put(name(shard.index), seal(file.tensors, file.metadata));
+    }
+    done();
+  });
+}
+
+}  // namespace
+
+Submitted submit(storage::Store& store, const Submission& submission,
+                 const std::function<void(int)>& progress) {
+  const data::Part& part = submission.part;
+  base::ThreadPool pool(std::max(submission.threads, kLeastUploads));
+  learn::RoundLearner& learner = submission.learner;
+  learner.attach({&part.data, part.shards, submission.seed, part.data.mapped, part.labelled,
+                  part.label_values, submission.eval, &pool});
+  learn::State state = learner.state();
+  if (state.learner.empty()) state.learner = learner.name();
+  const job::StateFile file =
+      job::state_file(state, submission.rounds_done, submission.part.sha256);
+
+  Submitted submitted;
+  JobRecord& job = submitted.job;
+  job.version = base::kVersion;
+  job.learner = learner.name();
+  job.parameters = submission.parameters;
+  job.seed = submission.seed;
+  job.data = data::outline_of(part);
+  if (submission.eval != nullptr) job.eval = data::outline_of(*submission.eval);
+  job.state_sha256 = data::sha256(file.tensors);
+  job.rounds_done = submission.rounds_done;
+  job.lease_s = submission.lease_s;
+  job.barrier = submission.barrier;
+  job.about = submission.about;
+  settle_id(job);
+
+  const Names names = job.names();
+  storage::BlobStore& blobs = *store.blobs;
+  storage::probe(blobs);
+  bool was_there = claim(blobs, job);
+  if (was_there && blobs.get(names.cancelled())) {
+    // Whoever cancelled it did not come to the end.
+    remove_job(store, job, false);
+    was_there = claim(blobs, job);
+  }
+  if (was_there) {
+    if (auto there = find_job(blobs)) job = std::move(*there);  // with the lease and barrier it has
+    submitted.found = blobs.get(names.result())  ? Found::kFinished
+                      : blobs.get(names.ready()) ? Found::kRunning
+                                                 : Found::kUnready;
+    if (submitted.found != Found::kUnready) return submitted;
+  }
+  std::atomic<int> there = 0;
+  const auto done = [&] {
+    const int now = ++there;
+    if (progress) progress(now);
+  };
+  put_rows(
+      blobs, part, pool, [&](int s) { return names.data(s); }, done);
+  if (submission.eval != nullptr) {
+    put_rows(
+        blobs, *submission.eval, pool, [&](int s) { return names.eval(s); }, [] {});
+  }
+  blobs.put(names.state(0), seal(file.tensors, file.metadata));
+  // First the messages, then the word that makes them valid: a worker that finds the job ready
+  // finds all of it.
+  store.queue->create();
+  for (const Task& task : tasks_of(job.layout())) store.queue->push(message_of(job, task));
+  blobs.put(names.ready(), json_bytes({{"job", job.id}}));
+  return submitted;
+}
+
+}  // namespace meanwhile::runtime

@@ -1,0 +1,181 @@
+#include "meanwhile/runtime/storage/record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/version.h"
+#include "test/runtime/place.h"
+
+namespace meanwhile::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+JobRecord example() {
+  JobRecord record;
+  record.version = base::kVersion;
+  record.learner = "kmeans";
+  record.parameters = {{"n_clusters", 5}, {"tol", 1e-4}};
+  record.seed = 18446744073709551615U;
+  record.data = {true,      false, 7,    {3, 0, 4},         {10, 0, 20},
+                 true,      false, "aa", {-1, 0.1, 1e-300}, {"no", "yes"},
+                 {"ä", "b"}};
+  record.eval = data::Outline{};
+  record.eval->shard_rows = {1, 2, 3};
+  record.eval->shard_stored = {1, 2, 3};
+  record.state_sha256 = "bb";
+  record.rounds_done = 3;
+  record.lease_s = 2.5;
+  record.barrier = Barrier::kCounter;
+  record.about = {{"submitted", "now"}};
+  settle_id(record);
+  return record;
+}
+
+std::string refusal(const Json& json) {
+  try {
+    record_from_json(json, "store/job.json");
+  } catch (const base::Error& e) {
+    EXPECT_EQ(e.kind(), base::ErrorKind::kInput);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(JobRecord, IsReadBackFromItsText) {
+  for (const bool eval : {false, true}) {
+    JobRecord record = example();
+    if (!eval) record.eval.reset();
+    settle_id(record);
+    const JobRecord again = record_from_json(Json::parse(to_json(record).dump()), "job.json");
+    EXPECT_EQ(to_json(again).dump(), to_json(record).dump());
+    EXPECT_EQ(again.seed, record.seed);
+    EXPECT_EQ(again.lease_s, 2.5);
+    EXPECT_EQ(again.barrier, Barrier::kCounter);
+    EXPECT_EQ(again.data.label_values, record.data.label_values);
+    EXPECT_EQ(again.eval.has_value(), eval);
+    EXPECT_EQ(again.shards(), 3);
+  }
+}
+
+TEST(JobRecord, HasAnIdOfAllThatTheModelDependsOn) {
+  const std::string id = example().id;
+  EXPECT_EQ(id.size(), 16u);
+  const auto id_with = [](const std::function<void(JobRecord&)>& change) {
+    JobRecord record = example();
+    change(record);
+    settle_id(record);
+    return record.id;
+  };
+  EXPECT_EQ(id_with([](JobRecord& r) { r.lease_s = 30; }), id);
+  EXPECT_EQ(id_with([](JobRecord& r) { r.barrier = Barrier::kList; }), id);
+  EXPECT_EQ(id_with([](JobRecord& r) { r.about = {{"submitted", "later"}}; }), id);
+  std::set<std::string> ids = {id};
+  const std::vector<std::function<void(JobRecord&)>> changes = {
+      [](JobRecord& r) { r.version.append("-other"); },
+      [](JobRecord& r) { r.learner = "svm"; },
+      [](JobRecord& r) { r.parameters["tol"] = 2e-4; },
+      [](JobRecord& r) { r.seed -= 1; },
+      [](JobRecord& r) { r.data.sparse = false; },
+      [](JobRecord& r) { r.data.float64 = true; },
+      [](JobRecord& r) { r.data.cols = 8; },
+      [](JobRecord& r) {
+        r.data.shard_rows = {3, 4, 0};
+      },
+      [](JobRecord& r) {
+        r.data.shard_stored = {10, 1, 19};
+      },
+      [](JobRecord& r) { r.data.labelled = false; },
+      [](JobRecord& r) { r.data.weighted = true; },
+      [](JobRecord& r) { r.data.sha256 = "ab"; },
+      [](JobRecord& r) {
+        r.data.label_values = {-1, 0.2, 1e-300};
+      },
+      [](JobRecord& r) {
+        r.data.class_names = {"yes", "no"};
+      },
+      [](JobRecord& r) {
+        r.data.feature_names = {"a", "b"};
+      },
+      [](JobRecord& r) { r.eval.reset(); },
+      [](JobRecord& r) { r.eval->sha256.append("-other"); },
+      [](JobRecord& r) { r.state_sha256 = "bc"; },
+      [](JobRecord& r) { r.rounds_done = 4; },
+  };
+  for (const auto& change : changes) ids.insert(id_with(change));
+  EXPECT_EQ(ids.size(), changes.size() + 1);
+}
+
+TEST(JobRecord, OfAnotherVersionIsRefusedAndSaysWhich) {
+  Json json = to_json(example());
+  json["version"] = "9.8.7";
+  EXPECT_THAT(refusal(json), HasSubstr("9.8.7"));
+  EXPECT_THAT(refusal(json), HasSubstr("store/job.json"));
+  json = to_json(example());
+  json["format"] = 2;
+  EXPECT_THAT(refusal(json), HasSubstr("version"));
+}
+
+TEST(JobRecord, ThatWasChangedIsRefused) {
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, Json>>{{"id", "0123456789abcdef"},
+                                                 {"learner", "svm"},
+                                                 {"parameters", {{"n_clusters", 6}}},
+                                                 {"seed", 1},
+                                                 {"state_sha256", ""},
+                                                 {"rounds_done", 0},
+                                                 {"lease_s", 0.5},
+                                                 {"lease_s", -1}}) {
+    Json json = to_json(example());
+    json[key] = value;
+    EXPECT_THAT(refusal(json), HasSubstr("was changed")) << key;
+  }
+  Json json = to_json(example());
+  json["data"]["cols"] = 9;
+  EXPECT_THAT(refusal(json), HasSubstr("was changed"));
+}
+
+TEST(JobRecord, ThatIsNoneIsRefused) {
+  std::vector<Json> others = {Json(),
+                              Json::array(),
+                              Json::object(),
+                              Json(5),
+                              Json("job"),
+                              Json(Json::value_t::discarded),
+                              {{"kind", "model"}},
+                              {{"kind", 5}},
+                              {{"kind", nullptr}}};
+  const Json whole = to_json(example());
+  for (const auto& [key, value] : whole.items()) {
+    Json json = whole;
+    if (key != "eval" && key != "about" && key != "barrier") {
+      json.erase(key);
+      others.push_back(json);
+    }
+    if (key == "about" || key == "parameters") continue;
+    for (const Json& wrong : {Json(), Json(5.5), Json::array({1}), Json::object()}) {
+      if (key == "lease_s" && wrong.is_number()) continue;
+      json[key] = wrong;
+      others.push_back(json);
+    }
+  }
+  for (const Json& json : others) {
+    EXPECT_THAT(refusal(json), HasSubstr("job.json")) << (json.is_discarded() ? "" : json.dump());
+  }
+}
+
+TEST(FindJob, FindsNothingARecordOrAnError) {
+  Place place;
+  const auto opened = place.open();
+  storage::BlobStore& blobs = *opened->store.blobs;
+  EXPECT_FALSE(find_job(blobs));
+  blobs.put(Names::job(), json_bytes(to_json(example())));
+  ASSERT_TRUE(find_job(blobs));
+  EXPECT_EQ(find_job(blobs)->id, example().id);
+  blobs.put(Names::job(), json_bytes(Json::array()));
+  EXPECT_THROW(find_job(blobs), base::Error);
+}
+
+}  // namespace
+}  // namespace meanwhile::runtime
