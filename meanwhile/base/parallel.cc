@@ -20,7 +20,7 @@ ThreadPool::ThreadPool(int threads) {
 
 ThreadPool::~ThreadPool() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ending_ = true;
   }
   start_.notify_all();
@@ -29,7 +29,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run(std::int64_t tasks, const Task& task) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     task_ = &task;
     next_ = 0;
     tasks_ = tasks;
@@ -39,8 +39,8 @@ void ThreadPool::run(std::int64_t tasks, const Task& task) {
   }
   start_.notify_all();
   take_tasks(0);
-  std::unique_lock lock(mutex_);
-  end_.wait(lock, [this] { return busy_ == 0; });
+  MutexLock lock(mutex_);
+  while (busy_ > 0) end_.wait(mutex_);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -48,14 +48,14 @@ void ThreadPool::serve(int thread) {
   std::uint64_t seen = 0;
   for (;;) {
     {
-      std::unique_lock lock(mutex_);
-      start_.wait(lock, [&] { return ending_ || run_ != seen; });
+      MutexLock lock(mutex_);
+      while (!ending_ && run_ == seen) start_.wait(mutex_);
       if (ending_) return;
       seen = run_;
     }
     take_tasks(thread);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       --busy_;
     }
     end_.notify_one();
@@ -65,15 +65,17 @@ void ThreadPool::serve(int thread) {
 void ThreadPool::take_tasks(int thread) {
   for (;;) {
     std::int64_t mine;
+    const Task* task;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (next_ >= tasks_) return;
       mine = next_++;
+      task = task_;
     }
     try {
-      (*task_)(mine, thread);
+      (*task)(mine, thread);
     } catch (...) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!failure_ || mine < failed_task_) {
         failure_ = std::current_exception();
         failed_task_ = mine;

@@ -1,13 +1,13 @@
 // A fixed set of threads that runs numbered tasks and carries the first exception out.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "meanwhile/base/mutex.h"
 
 namespace meanwhile::base {
 
@@ -38,15 +38,16 @@ class ThreadPool {
 
   std::vector<std::thread> threads_;
 
-  std::mutex mutex_;  // guards everything below
-  std::condition_variable start_, end_;
-  const Task* task_ = nullptr;
-  std::int64_t next_ = 0, tasks_ = 0;
-  std::int64_t failed_task_ = 0;
-  std::exception_ptr failure_;
-  int busy_ = 0;           // threads of threads_ that have not finished this run
-  std::uint64_t run_ = 0;  // counts runs, so that a thread joins each one once
-  bool ending_ = false;
+  Mutex mutex_;
+  Condition start_, end_;
+  const Task* task_ MW_GUARDED_BY(mutex_) = nullptr;
+  std::int64_t next_ MW_GUARDED_BY(mutex_) = 0, tasks_ MW_GUARDED_BY(mutex_) = 0;
+  std::int64_t failed_task_ MW_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr failure_ MW_GUARDED_BY(mutex_);
+  int busy_ MW_GUARDED_BY(mutex_) = 0;  // threads of threads_ that have not finished this run
+  std::uint64_t run_ MW_GUARDED_BY(mutex_) =
+      0;  // counts runs, so that a thread joins each one once
+  bool ending_ MW_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace meanwhile::base

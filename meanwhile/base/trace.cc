@@ -8,12 +8,12 @@ namespace meanwhile::base {
 
 void Trace::add(const char* name, int worker, std::int64_t round, int shard, double begin_s,
                 double end_s) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   events_.push_back({name, worker, shard, round, begin_s - origin_s_, end_s - origin_s_});
 }
 
 std::string Trace::json() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   const char* separator = "";
   for (const Event& e : events_) {

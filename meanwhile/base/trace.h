@@ -1,13 +1,14 @@
-// Who did what when: spans in the Chrome trace format, which Perfetto and chrome://tracing open.
+// What each worker did when: spans in the Chrome trace format, which Perfetto and chrome://tracing
+// open.
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/mutex.h"
 
 namespace meanwhile::base {
 
@@ -30,8 +31,8 @@ class Trace {
     double begin_s, end_s;
   };
   double origin_s_;
-  mutable std::mutex mutex_;  // guards events_
-  std::vector<Event> events_;
+  mutable Mutex mutex_;
+  std::vector<Event> events_ MW_GUARDED_BY(mutex_);
 };
 
 }  // namespace meanwhile::base

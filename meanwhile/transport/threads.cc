@@ -1,19 +1,19 @@
 // Every worker has a box with a lock. The n-th send from a worker with a tag and the n-th receive
-// for it meet in the receiver's box under one key; whoever comes first leaves its side there,
-// whoever comes second copies and takes it out. A side is touched by others under the box's lock
-// only, so that taking one's sides back (withdraw) makes the buffers one's own again.
+// for it meet in the receiver's box under one key: the first of the two leaves its side there, the
+// second copies the bytes and takes the side out. A worker touches a side of another worker only
+// under the lock of the box, so that after withdraw() the buffers belong to their worker alone.
 #include "meanwhile/transport/threads.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <tuple>
+
+#include "meanwhile/base/mutex.h"
 
 namespace meanwhile::transport {
 namespace {
@@ -27,13 +27,13 @@ struct Side {
   bool sends = false;
   std::span<const std::byte> source;
   std::span<std::byte> target;
-  std::optional<std::size_t> done;  // bytes
+  std::optional<std::size_t> done;  // bytes; guarded by the mutex of the box
 };
 
 struct Box {
-  std::mutex mutex;  // guards what follows
-  std::condition_variable changed;
-  std::map<Key, Side*> sides;
+  base::Mutex mutex;
+  base::Condition changed;
+  std::map<Key, Side*> sides MW_GUARDED_BY(mutex);
 };
 
 }  // namespace
@@ -43,8 +43,8 @@ struct ThreadGroup::Shared {
   std::vector<std::unique_ptr<Member>> members;
   Clock::duration deadline{};
   std::atomic<bool> failed = false;
-  std::mutex mutex;  // guards cause
-  std::optional<base::Error> cause;
+  base::Mutex mutex;
+  std::optional<base::Error> cause MW_GUARDED_BY(mutex);
 };
 
 class ThreadGroup::Member : public Transport {
@@ -70,17 +70,7 @@ class ThreadGroup::Member : public Transport {
   std::size_t wait(Request request) override {
     throw_if_failed();
     Side& side = *open_.at(request);
-    Box& box = group_.boxes[static_cast<std::size_t>(side.box)];
-    std::unique_lock lock(box.mutex);
-    const auto begin = Clock::now();
-    bool silent = false;
-    while (!group_.failed && !side.done && !silent) {
-      const auto until = std::max(begin, last_progress_.load()) + group_.deadline;
-      box.changed.wait_until(lock, until);
-      silent = Clock::now() >= std::max(begin, last_progress_.load()) + group_.deadline;
-    }
-    const auto done = side.done;
-    lock.unlock();
+    const auto done = wait_for_peer(side);
     throw_if_failed();
     if (!done) {
       fail(base::ErrorKind::kFailed, silence(side));
@@ -92,20 +82,33 @@ class ThreadGroup::Member : public Transport {
 
   void fail(base::ErrorKind kind, std::string_view message) noexcept override {
     {
-      std::lock_guard lock(group_.mutex);
+      base::MutexLock lock(group_.mutex);
       if (group_.cause) return;
       group_.cause = base::Error(kind, "worker {}: {}", rank_, message);
       group_.failed = true;
     }
     for (Box& box : group_.boxes) {
-      // Under the lock, so that nobody is between looking at `failed` and going to sleep.
-      std::lock_guard lock(box.mutex);
+      // Under the lock, so that no worker is between looking at `failed` and going to sleep.
+      base::MutexLock lock(box.mutex);
       box.sides.clear();
       box.changed.notify_all();
     }
   }
 
  private:
+  // The bytes of the message, or nothing after a failure or when nothing moved for the deadline.
+  std::optional<std::size_t> wait_for_peer(const Side& side) {
+    Box& box = group_.boxes[static_cast<std::size_t>(side.box)];
+    base::MutexLock lock(box.mutex);
+    const auto begin = Clock::now();
+    while (!group_.failed && !side.done) {
+      const auto until = std::max(begin, last_progress_.load()) + group_.deadline;
+      if (Clock::now() >= until) break;
+      box.changed.wait_until(box.mutex, until);
+    }
+    return side.done;
+  }
+
   std::string silence(const Side& side) const {
     return fmt::format("{} {} bytes {} worker {}: silent for {} s",
                        side.sends ? "sending" : "receiving",
@@ -122,7 +125,7 @@ class ThreadGroup::Member : public Transport {
 
   void meet(Side& mine) {
     Box& box = group_.boxes[static_cast<std::size_t>(mine.box)];
-    std::lock_guard lock(box.mutex);
+    base::MutexLock lock(box.mutex);
     if (group_.failed) return;
     const auto found = box.sides.find(mine.key);
     if (found == box.sides.end()) {
@@ -146,7 +149,7 @@ class ThreadGroup::Member : public Transport {
   void withdraw() {
     for (auto& [request, side] : open_) {
       Box& box = group_.boxes[static_cast<std::size_t>(side->box)];
-      std::lock_guard lock(box.mutex);
+      base::MutexLock lock(box.mutex);
       const auto found = box.sides.find(side->key);
       if (found != box.sides.end() && found->second == side.get()) box.sides.erase(found);
     }
@@ -156,7 +159,7 @@ class ThreadGroup::Member : public Transport {
   void throw_if_failed() {
     if (!group_.failed) return;
     withdraw();
-    std::lock_guard lock(group_.mutex);
+    base::MutexLock lock(group_.mutex);
     throw *group_.cause;
   }
 

@@ -215,7 +215,7 @@ HttpClient::~HttpClient() = default;
 HttpAnswer HttpClient::send(const HttpRequest& request) {
   std::unique_ptr<Handle> handle;
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     if (!idle_.empty()) {
       handle = std::move(idle_.back());
       idle_.pop_back();
@@ -231,7 +231,7 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
     answer = send_once(*handle, request);
     answer.tries += tries;
   }
-  const std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (idle_.size() < kMostIdle) idle_.push_back(std::move(handle));
   return answer;
 }

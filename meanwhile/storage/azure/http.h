@@ -1,14 +1,15 @@
-// HTTP/1.1 by libcurl: one request, one answer. Who retries, and what an answer means, is for
-// others.
+// HTTP/1.1 by libcurl: one request, one answer. Retries and the meaning of an answer are matters of
+// the callers.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "meanwhile/base/mutex.h"
 
 namespace meanwhile::storage {
 
@@ -64,8 +65,9 @@ class HttpClient {
   HttpAnswer send_once(Handle& handle, const HttpRequest& request);
 
   const std::string ca_file_;
-  std::mutex mutex_;                           // guards idle_
-  std::vector<std::unique_ptr<Handle>> idle_;  // last used last, and used first
+  base::Mutex mutex_;
+  // The last used connection stands last, and is used first.
+  std::vector<std::unique_ptr<Handle>> idle_ MW_GUARDED_BY(mutex_);
 };
 
 }  // namespace meanwhile::storage
