@@ -14,7 +14,7 @@ void put(const std::filesystem::path& path, std::string_view text) {
 }
 
 TEST(CgroupLimit, IsTheSmallestOfTheGroupAndThoseAboveIt) {
-  const std::filesystem::path root = fresh_path("cgroup");
+  const std::filesystem::path root = job::fresh_path("cgroup");
   put(root / "memory.max", "max\n");
   put(root / "a/memory.max", "5000\n");
   put(root / "a/b/memory.max", "7000\n");
@@ -24,7 +24,7 @@ TEST(CgroupLimit, IsTheSmallestOfTheGroupAndThoseAboveIt) {
 }
 
 TEST(CgroupLimit, IsFoundInVersionOne) {
-  const std::filesystem::path root = fresh_path("cgroup");
+  const std::filesystem::path root = job::fresh_path("cgroup");
   put(root / "memory/memory.limit_in_bytes", "9223372036854771712\n");
   put(root / "memory/box/memory.limit_in_bytes", "4096\n");
   const std::string groups = "9:cpu:/box\n4:memory:/box\n0::/\n";

@@ -54,7 +54,7 @@ class LdaResume : public testing::TestWithParam<Case> {
     Lda learner(p_);
     return job::train(learner, data_, options());
   }
-  job::TrainResult go_on(const Learner& from, std::int64_t rounds) const {
+  job::TrainResult go_on(const RoundLearner& from, std::int64_t rounds) const {
     const SavedLda saved(from, rounds);
     Lda next(p_);
     next.restore(saved.file());

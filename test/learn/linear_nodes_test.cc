@@ -19,7 +19,7 @@ using test::Labelled;
 using test::Storage;
 
 constexpr int kShards = 8;
-using Make = std::function<std::unique_ptr<Learner>()>;
+using Make = std::function<std::unique_ptr<RoundLearner>()>;
 
 // What node `rank` of `nodes` holds: its own blocks, and of the other shards how many rows they
 // have.
@@ -50,7 +50,7 @@ std::string on_nodes(const Make& make, const data::Part& data, const data::Part*
           mine_of_eval = part_of(*eval, rank, nodes);
           options.eval = &mine_of_eval;
         }
-        const std::unique_ptr<Learner> learner = make();
+        const std::unique_ptr<RoundLearner> learner = make();
         answer = job::train(*learner, mine, options).model_sha256;
       } catch (const std::exception& e) {
         answer = e.what();
@@ -69,7 +69,7 @@ void expect_one_answer(const Make& make, const data::Dataset& rows,
   const data::Part data = data::whole(rows, kShards, 5, 1);
   std::set<std::string> hashes;
   for (const int workers : {1, 3}) {
-    const std::unique_ptr<Learner> learner = make();
+    const std::unique_ptr<RoundLearner> learner = make();
     job::TrainOptions options = test::on(kShards, 5);
     options.workers = workers;
     options.eval = eval;

@@ -64,7 +64,7 @@ class LinearResume : public testing::TestWithParam<Case> {
       : c_(GetParam()),
         data_(test::dataset(test::rows_for(c_.classes, 600, 8, 3, 0.5), c_.storage)) {}
 
-  job::TrainResult go_on(const Learner& from, std::int64_t rounds) {
+  job::TrainResult go_on(const RoundLearner& from, std::int64_t rounds) {
     const TemporaryFolder folder;
     job::write_state(folder / "state", from.state(), rounds);
     Linear next(c_.kind, c_.parameters);
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Stages, LinearResume, testing::ValuesIn(cases()),
 
 struct Saved {
   TemporaryFolder folder;
-  explicit Saved(const Learner& learner) { job::write_state(folder / "model", learner.state(), 0); }
+  explicit Saved(const RoundLearner& learner) { job::write_state(folder / "model", learner.state(), 0); }
   data::SafetensorsFile file() const { return data::SafetensorsFile(folder / "model"); }
 };
 
