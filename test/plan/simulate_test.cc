@@ -70,21 +70,21 @@ void expect_as_predicted(const Machine& where, const Setting& setting, int worke
   SCOPED_TRACE(fmt::format("{} with {} workers, {} shards", to_string(setting.runtime), workers,
                            setting.shards));
   const Job what = job(workers, 12);
-  const Simulated lived = simulate(where, what, setting, workers, kNone, 1);
+  const Simulated simulated = simulate(where, what, setting, workers, kNone, 1);
   const Point point = predict(where, what, setting, workers);
-  EXPECT_NEAR(lived.seconds, point.seconds, 0.01 * point.seconds);
-  EXPECT_NEAR(lived.load, point.load, 1e-9 * point.load);
-  EXPECT_NEAR(lived.seed, point.seed, 0.01 * point.seed);
-  EXPECT_NEAR(lived.score, point.score, 0.01 * point.score);
-  EXPECT_NEAR(lived.work + lived.waiting, point.work, 0.01 * point.work);
-  EXPECT_NEAR(lived.absorb, point.absorb, 1e-9);
-  EXPECT_NEAR(lived.total_price, point.total_price, 0.02 * point.total_price);
-  EXPECT_EQ(lived.recovery, 0);
-  EXPECT_EQ(lived.deaths, 0);
+  EXPECT_NEAR(simulated.seconds, point.seconds, 0.01 * point.seconds);
+  EXPECT_NEAR(simulated.load, point.load, 1e-9 * point.load);
+  EXPECT_NEAR(simulated.seed, point.seed, 0.01 * point.seed);
+  EXPECT_NEAR(simulated.score, point.score, 0.01 * point.score);
+  EXPECT_NEAR(simulated.work + simulated.waiting, point.work, 0.01 * point.work);
+  EXPECT_NEAR(simulated.absorb, point.absorb, 1e-9);
+  EXPECT_NEAR(simulated.total_price, point.total_price, 0.02 * point.total_price);
+  EXPECT_EQ(simulated.recovery, 0);
+  EXPECT_EQ(simulated.deaths, 0);
   // Who has no shard of its own cannot know that rounds of training are longer than seeding.
   if (setting.shards > 0 && setting.shards < workers) return;
-  EXPECT_EQ(lived.speculated, 0);
-  EXPECT_EQ(lived.requests, point.requests);
+  EXPECT_EQ(simulated.speculated, 0);
+  EXPECT_EQ(simulated.requests, point.requests);
 }
 
 TEST(Simulate, WithoutTroubleAgreesWithThePrediction) {
@@ -115,8 +115,8 @@ TEST(Simulate, AgreesWhereExchangeIsAll) {
     Job light = job(workers, 5);
     for (learn::Stretch& stretch : light.course) stretch.round.flops = 0;
     for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
-      const Simulated lived = simulate(machine(), light, at(runtime), workers, kNone, 1);
-      EXPECT_NEAR(lived.ratio, 1, 0.01);
+      const Simulated simulated = simulate(machine(), light, at(runtime), workers, kNone, 1);
+      EXPECT_NEAR(simulated.ratio, 1, 0.01);
     }
   }
 }
@@ -125,8 +125,8 @@ TEST(Simulate, AgreesWhereExchangeIsAll) {
 TEST(Simulate, RoundsNeedNotBeWhole) {
   for (const double rounds : {0.0, 0.25, 7.5}) {
     const Job what = job(4, rounds);
-    const Simulated lived = simulate(machine(), what, at(Runtime::kMpi), 4, kNone, 1);
-    EXPECT_NEAR(lived.ratio, 1, 1e-9);
+    const Simulated simulated = simulate(machine(), what, at(Runtime::kMpi), 4, kNone, 1);
+    EXPECT_NEAR(simulated.ratio, 1, 1e-9);
   }
 }
 
@@ -138,21 +138,21 @@ TEST(Simulate, PartsAndRoundsAddUp) {
                        .late_blobs = 0.01,
                        .lateness_s = 3};
   for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
-    const Simulated lived = simulate(machine(), job(64, 40), at(runtime), 64, all, 3);
-    EXPECT_GT(lived.deaths, 0);
-    EXPECT_EQ(lived.rounds.size(), 40U);
-    const double rounds = std::accumulate(lived.rounds.begin(), lived.rounds.end(), 0.0);
-    EXPECT_NEAR(lived.load + rounds, lived.seconds, 1e-6);
-    EXPECT_NEAR(lived.mean, rounds / 40, 1e-9);
-    EXPECT_LE(lived.p50, lived.p95);
-    EXPECT_LE(lived.p95, lived.p99);
-    EXPECT_LE(lived.p99, lived.max);
-    EXPECT_EQ(lived.max, *std::max_element(lived.rounds.begin(), lived.rounds.end()));
-    for (const double part :
-         {lived.load, lived.work, lived.waiting, lived.exchange, lived.absorb, lived.recovery}) {
+    const Simulated simulated = simulate(machine(), job(64, 40), at(runtime), 64, all, 3);
+    EXPECT_GT(simulated.deaths, 0);
+    EXPECT_EQ(simulated.rounds.size(), 40U);
+    const double rounds = std::accumulate(simulated.rounds.begin(), simulated.rounds.end(), 0.0);
+    EXPECT_NEAR(simulated.load + rounds, simulated.seconds, 1e-6);
+    EXPECT_NEAR(simulated.mean, rounds / 40, 1e-9);
+    EXPECT_LE(simulated.p50, simulated.p95);
+    EXPECT_LE(simulated.p95, simulated.p99);
+    EXPECT_LE(simulated.p99, simulated.max);
+    EXPECT_EQ(simulated.max, *std::max_element(simulated.rounds.begin(), simulated.rounds.end()));
+    for (const double part : {simulated.load, simulated.work, simulated.waiting, simulated.exchange,
+                              simulated.absorb, simulated.recovery}) {
       EXPECT_GE(part, 0);
     }
-    EXPECT_GT(lived.recovery, 0);
+    EXPECT_GT(simulated.recovery, 0);
   }
 }
 
@@ -164,38 +164,39 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
     std::uint64_t drawn = 0;
     const auto uniform = [&] { return random.uniform(drawn++); };
     const auto seldom = [&] { return uniform() < 0.5 ? 0 : std::pow(uniform(), 3); };
-    FaultModel trouble;
-    trouble.jitter = seldom();
-    trouble.stragglers = seldom();
-    trouble.slowdown = 1 + std::exp(3 * uniform());
-    trouble.slow_links = seldom();
-    trouble.link_slowdown = 1 + 9 * uniform();
-    trouble.restart_s = 100 * uniform();
-    trouble.late_blobs = seldom();
-    trouble.lateness_s = 20 * uniform();
+    FaultModel faults;
+    faults.jitter = seldom();
+    faults.stragglers = seldom();
+    faults.slowdown = 1 + std::exp(3 * uniform());
+    faults.slow_links = seldom();
+    faults.link_slowdown = 1 + 9 * uniform();
+    faults.restart_s = 100 * uniform();
+    faults.late_blobs = seldom();
+    faults.lateness_s = 20 * uniform();
     Machine where = machine();
     where.storage->separate_reducers = uniform() < 0.3;
     if (uniform() < 0.3) where.storage->aggregate = 90e6;
     const int workers = static_cast<int>(std::exp(5 * uniform()));
-    trouble.deaths = 10 * seldom() / workers;
+    faults.deaths = 10 * seldom() / workers;
     const int shards = uniform() < 0.5 ? 0 : 1 + static_cast<int>(300 * uniform());
     const Setting setting = at(uniform() < 0.7 ? Runtime::kStorage : Runtime::kMpi, shards);
-    const Simulated lived = simulate(where, job(workers, 8), setting, workers, trouble, trial);
-    const double rounds = std::accumulate(lived.rounds.begin(), lived.rounds.end(), 0.0);
-    EXPECT_NEAR(lived.load + rounds, lived.seconds, 1e-9 * lived.seconds);
-    for (const double part : {lived.work, lived.waiting, lived.exchange, lived.recovery}) {
-      EXPECT_GE(part, -1e-9 * lived.seconds);
+    const Simulated simulated = simulate(where, job(workers, 8), setting, workers, faults, trial);
+    const double rounds = std::accumulate(simulated.rounds.begin(), simulated.rounds.end(), 0.0);
+    EXPECT_NEAR(simulated.load + rounds, simulated.seconds, 1e-9 * simulated.seconds);
+    for (const double part :
+         {simulated.work, simulated.waiting, simulated.exchange, simulated.recovery}) {
+      EXPECT_GE(part, -1e-9 * simulated.seconds);
     }
-    if (trouble.jitter > 0) continue;
-    EXPECT_GE(lived.ratio, 1 - 1e-9);
+    if (faults.jitter > 0) continue;
+    EXPECT_GE(simulated.ratio, 1 - 1e-9);
   }
 }
 
 TEST(Simulate, OneSeedOneResult) {
-  const FaultModel trouble{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
+  const FaultModel faults{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
   for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
     const auto rounds = [&](std::uint64_t seed) {
-      return simulate(machine(), job(50, 30), at(runtime), 50, trouble, seed).rounds;
+      return simulate(machine(), job(50, 30), at(runtime), 50, faults, seed).rounds;
     };
     EXPECT_EQ(rounds(1), rounds(1));
     EXPECT_NE(rounds(1), rounds(2));
@@ -207,8 +208,8 @@ TEST(Simulate, MoreTroubleIsNotFaster) {
   const auto expect_slower = [&](const char* what, Runtime runtime,
                                  const std::vector<FaultModel>& more) {
     double before = simulate(machine(), job(64, 30), at(runtime), 64, kNone, 7).seconds;
-    for (const FaultModel& trouble : more) {
-      const double seconds = simulate(machine(), job(64, 30), at(runtime), 64, trouble, 7).seconds;
+    for (const FaultModel& faults : more) {
+      const double seconds = simulate(machine(), job(64, 30), at(runtime), 64, faults, 7).seconds;
       EXPECT_GE(seconds, before) << what << " " << to_string(runtime);
       before = seconds;
     }
@@ -238,11 +239,11 @@ TEST(Simulate, MoreTroubleIsNotFaster) {
 // What happens to a worker in a round does not depend on how many others there are: the rounds of
 // more workers wait for the same stragglers, and more.
 TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
-  const FaultModel trouble{.jitter = 0.05, .stragglers = 0.01};
+  const FaultModel faults{.jitter = 0.05, .stragglers = 0.01};
   const auto rounds = [&](int workers) {
     Job what = job(workers, 40);
     for (learn::Stretch& stretch : what.course) stretch.round.update_bytes = 0;
-    return simulate(machine(), what, at(Runtime::kMpi), workers, trouble, 5).rounds;
+    return simulate(machine(), what, at(Runtime::kMpi), workers, faults, 5).rounds;
   };
   const std::vector<double> few = rounds(10), many = rounds(100);
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_GE(many[i], few[i] * (1 - 1e-3));
@@ -250,10 +251,10 @@ TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
 
 TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
   const FaultModel rare{.jitter = 0, .stragglers = 0.001, .slowdown = 100};
-  const auto lived = [&](Runtime runtime) {
+  const auto simulated = [&](Runtime runtime) {
     return simulate(machine(), job(50, 50), at(runtime), 50, rare, 2);
   };
-  const Simulated ranks = lived(Runtime::kMpi), store = lived(Runtime::kStorage);
+  const Simulated ranks = simulated(Runtime::kMpi), store = simulated(Runtime::kStorage);
   EXPECT_GT(ranks.max, 1000);
   EXPECT_EQ(ranks.speculated, 0);
   EXPECT_GT(store.speculated, 0);
@@ -286,9 +287,9 @@ TEST(Simulate, WorkersThatOnlyDieAreAnError) {
 }
 
 TEST(Simulate, ImpossibleTroubleIsRefused) {
-  const auto refused = [&](const char* what, const FaultModel& trouble) {
+  const auto refused = [&](const char* what, const FaultModel& faults) {
     EXPECT_THAT(error_of(ErrorKind::kUsage,
-                         [&] { simulate(machine(), job(2, 1), at(Runtime::kMpi), 2, trouble, 1); }),
+                         [&] { simulate(machine(), job(2, 1), at(Runtime::kMpi), 2, faults, 1); }),
                 HasSubstr(what));
   };
   refused("stragglers 1.5: expected 0 to 1", {.stragglers = 1.5});

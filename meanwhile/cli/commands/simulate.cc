@@ -27,53 +27,54 @@ namespace {
 // Of the picture in a terminal: columns at most, and rows.
 constexpr int kMostColumns = 100, kRows = 12;
 
-Json to_json(const plan::FaultModel& trouble) {
-  return {{"jitter", trouble.jitter},
-          {"stragglers", trouble.stragglers},
-          {"slowdown", trouble.slowdown},
-          {"slow_links", trouble.slow_links},
-          {"link_slowdown", trouble.link_slowdown},
-          {"deaths", trouble.deaths},
-          {"restart_s", trouble.restart_s},
-          {"late_blobs", trouble.late_blobs},
-          {"lateness_s", trouble.lateness_s}};
+Json to_json(const plan::FaultModel& faults) {
+  return {{"jitter", faults.jitter},
+          {"stragglers", faults.stragglers},
+          {"slowdown", faults.slowdown},
+          {"slow_links", faults.slow_links},
+          {"link_slowdown", faults.link_slowdown},
+          {"deaths", faults.deaths},
+          {"restart_s", faults.restart_s},
+          {"late_blobs", faults.late_blobs},
+          {"lateness_s", faults.lateness_s}};
 }
 
-Json to_json(const Simulated& lived) {
-  Json json = {{"workers", lived.workers},
-               {"processes", lived.processes},
-               {"seconds", lived.seconds},
-               {"predicted_seconds", lived.predicted.seconds},
-               {"ratio", lived.ratio},
-               {"total_price", lived.total_price},
-               {"predicted_total_price", lived.predicted.total_price},
-               {"requests", lived.requests},
-               {"deaths", lived.deaths},
-               {"speculated", lived.speculated}};
-  json["parts"] = {{"load", lived.load},       {"work", lived.work},
-                   {"waiting", lived.waiting}, {"exchange", lived.exchange},
-                   {"absorb", lived.absorb},   {"recovery", lived.recovery}};
-  json["seed_seconds"] = lived.seed;
-  json["score_seconds"] = lived.score;
-  json["round_seconds"] = {{"mean", lived.mean}, {"p50", lived.p50},
-                           {"p95", lived.p95},   {"p99", lived.p99},
-                           {"max", lived.max},   {"predicted", lived.predicted.round.seconds()}};
-  json["rounds"] = lived.rounds;
+Json to_json(const Simulated& outcome) {
+  Json json = {{"workers", outcome.workers},
+               {"processes", outcome.processes},
+               {"seconds", outcome.seconds},
+               {"predicted_seconds", outcome.predicted.seconds},
+               {"ratio", outcome.ratio},
+               {"total_price", outcome.total_price},
+               {"predicted_total_price", outcome.predicted.total_price},
+               {"requests", outcome.requests},
+               {"deaths", outcome.deaths},
+               {"speculated", outcome.speculated}};
+  json["parts"] = {{"load", outcome.load},       {"work", outcome.work},
+                   {"waiting", outcome.waiting}, {"exchange", outcome.exchange},
+                   {"absorb", outcome.absorb},   {"recovery", outcome.recovery}};
+  json["seed_seconds"] = outcome.seed;
+  json["score_seconds"] = outcome.score;
+  json["round_seconds"] = {
+      {"mean", outcome.mean}, {"p50", outcome.p50},
+      {"p95", outcome.p95},   {"p99", outcome.p99},
+      {"max", outcome.max},   {"predicted", outcome.predicted.round.seconds()}};
+  json["rounds"] = outcome.rounds;
   return json;
 }
 
 // The seconds of round after round, and what was predicted.
-report::Curve curve_of(const Simulated& lived) {
+report::Curve curve_of(const Simulated& outcome) {
   report::Curve curve;
-  curve.title = fmt::format("{} workers", lived.workers);
+  curve.title = fmt::format("{} workers", outcome.workers);
   curve.x_label = "round";
   curve.y_label = "seconds a round";
   report::Series simulated{"simulated", {}}, predicted{"predicted", {}, true};
-  for (std::size_t i = 0; i < lived.rounds.size(); ++i) {
-    simulated.points.emplace_back(static_cast<double>(i + 1), lived.rounds[i]);
+  for (std::size_t i = 0; i < outcome.rounds.size(); ++i) {
+    simulated.points.emplace_back(static_cast<double>(i + 1), outcome.rounds[i]);
   }
-  const double seconds = lived.predicted.round.seconds();
-  predicted.points = {{1, seconds}, {static_cast<double>(lived.rounds.size()), seconds}};
+  const double seconds = outcome.predicted.round.seconds();
+  predicted.points = {{1, seconds}, {static_cast<double>(outcome.rounds.size()), seconds}};
   curve.series = {std::move(simulated), std::move(predicted)};
   return curve;
 }
@@ -83,41 +84,41 @@ class Simulate {
   Simulate(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry) {
     const auto group = [](CLI::Option* option) { return option->group("Simulation"); };
     group(add_whole(app, "--workers", workers_, "as many work on the job", 1));
-    group(add_whole(app, "--seed", seed_, "of what happens: the same seed, the same trouble", 0));
+    group(add_whole(app, "--seed", seed_, "of what happens: the same seed, the same faults", 0));
     group(app.add_option("--svg", svg_, "draw the seconds of rounds to this file"))
         ->type_name("FILE");
     group(app.add_flag("--json", json_, "print one JSON object"));
-    const auto trouble = [](CLI::Option* option) { return option->group("FaultModel"); };
-    trouble(add_real(app, "--jitter", trouble_.jitter,
-                     "how much the time of a piece of work varies: 0.02 is about 2 %", 0));
-    trouble(add_real(app, "--stragglers", trouble_.stragglers,
-                     "chance that a worker is slow in a round, 0 to 1", 0));
-    trouble(add_real(app, "--slowdown", trouble_.slowdown, "times as long a slow worker takes", 1));
-    trouble(add_real(app, "--slow-links", trouble_.slow_links,
-                     "part of the workers that have a slow link, 0 to 1", 0));
-    trouble(add_real(app, "--link-slowdown", trouble_.link_slowdown,
-                     "times as long a byte takes there", 1));
-    trouble(add_real(app, "--deaths", trouble_.deaths, "of a worker in an hour, on average", 0));
-    trouble(add_real(app, "--restart", trouble_.restart_s,
-                     "seconds from a death to another worker in its place", 0));
-    trouble(add_real(app, "--late-blobs", trouble_.late_blobs,
-                     "chance that a blob of a store is seen late, 0 to 1", 0));
-    trouble(add_real(app, "--lateness", trouble_.lateness_s, "seconds that it is late", 0));
+    const auto faults = [](CLI::Option* option) { return option->group("Faults"); };
+    faults(add_real(app, "--jitter", faults_.jitter,
+                    "how much the time of a piece of work varies: 0.02 is about 2 %", 0));
+    faults(add_real(app, "--stragglers", faults_.stragglers,
+                    "chance that a worker is slow in a round, 0 to 1", 0));
+    faults(add_real(app, "--slowdown", faults_.slowdown, "times as long a slow worker takes", 1));
+    faults(add_real(app, "--slow-links", faults_.slow_links,
+                    "part of the workers that have a slow link, 0 to 1", 0));
+    faults(add_real(app, "--link-slowdown", faults_.link_slowdown,
+                    "times as long a byte takes there", 1));
+    faults(add_real(app, "--deaths", faults_.deaths, "of a worker in an hour, on average", 0));
+    faults(add_real(app, "--restart", faults_.restart_s,
+                    "seconds from a death to another worker in its place", 0));
+    faults(add_real(app, "--late-blobs", faults_.late_blobs,
+                    "chance that a blob of a store is seen late, 0 to 1", 0));
+    faults(add_real(app, "--lateness", faults_.lateness_s, "seconds that it is late", 0));
     app.footer(fmt::format(
         "\nexamples:\n"
         "  meanwhile simulate {0} data.npy --workers 1000 --stragglers 0.01 --seed 1\n"
         "  meanwhile simulate {0} --rows 500000 --dims 1000 --machine azure-small-measured "
         "--deaths 0.01\n"
-        "\nSeconds of every piece are those of 'meanwhile plan'; without trouble the result is, "
+        "\nSeconds of every piece are those of 'meanwhile plan'; without faults the result is, "
         "too.\n",
         entry.name));
   }
 
   int run(const Context& context) {
     flags_.settle();
-    const Simulated lived = simulated();
+    const Simulated outcome = simulated();
     if (!svg_.empty()) {
-      const report::Curve curve = curve_of(lived);
+      const report::Curve curve = curve_of(outcome);
       base::write_file(svg_, report::as_svg({&curve, 1}));
     }
     if (json_) {
@@ -125,11 +126,11 @@ class Simulate {
                    {"machine", flags_.machine().name},
                    {"runtime", plan::to_string(flags_.setting().runtime)},
                    {"seed", seed_},
-                   {"trouble", to_json(trouble_)}};
-      json.update(to_json(lived));
+                   {"faults", to_json(faults_)}};
+      json.update(to_json(outcome));
       context.console.out(json_line(json));
     } else {
-      context.console.out(text(lived, std::min(context.console.width(), kMostColumns)));
+      context.console.out(text(outcome, std::min(context.console.width(), kMostColumns)));
     }
     return kExitDone;
   }
@@ -141,68 +142,69 @@ class Simulate {
     const std::vector<plan::Point> points = plan::curve(flags_.machine(), flags_.job(), setting,
                                                         {&workers_, 1}, flags_.fixed_exchange());
     setting.exchange = points.front().by;
-    return plan::simulate(flags_.machine(), flags_.job(), setting, workers_, trouble_, seed_);
+    return plan::simulate(flags_.machine(), flags_.job(), setting, workers_, faults_, seed_);
   }
 
-  std::string text(const Simulated& lived, int width) const {
+  std::string text(const Simulated& outcome, int width) const {
     std::string text = fmt::format(
         "{} of {} rows x {} columns, {} rounds at most, on {} ({})\n{}\n", flags_.entry().name,
-        flags_.job().shape.rows, flags_.job().shape.cols, lived.rounds.size(),
+        flags_.job().shape.rows, flags_.job().shape.cols, outcome.rounds.size(),
         flags_.machine().name, plan::to_string(flags_.setting().runtime), trouble_text());
-    if (!lived.rounds.empty()) {
-      text += fmt::format("\n{}\n", report::as_text(curve_of(lived), width, kRows));
+    if (!outcome.rounds.empty()) {
+      text += fmt::format("\n{}\n", report::as_text(curve_of(outcome), width, kRows));
     }
     text += fmt::format("{:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "a round", "predicted",
                         "half within", "95 % within", "99 % within", "longest");
-    text += fmt::format("{:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n\n", duration(lived.mean),
-                        duration(lived.predicted.round.seconds()), duration(lived.p50),
-                        duration(lived.p95), duration(lived.p99), duration(lived.max));
+    text += fmt::format("{:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n\n", duration(outcome.mean),
+                        duration(outcome.predicted.round.seconds()), duration(outcome.p50),
+                        duration(outcome.p95), duration(outcome.p99), duration(outcome.max));
     const auto part = [&](const char* name, double seconds) {
       if (seconds <= 0) return;
       text += fmt::format("  {:<24} {:>14} {:>5.1f} %\n", name, duration(seconds),
-                          100 * seconds / lived.seconds);
+                          100 * seconds / outcome.seconds);
     };
-    part("load", lived.load);
-    part("work", lived.work);
-    part("waiting for the slowest", lived.waiting);
-    part("exchange", lived.exchange);
-    part("absorb", lived.absorb);
-    part("recovery", lived.recovery);
-    if (lived.deaths > 0) text += fmt::format("{} deaths\n", lived.deaths);
-    if (lived.speculated > 0) {
-      text += fmt::format("{} updates made in the place of somebody late\n", lived.speculated);
+    part("load", outcome.load);
+    part("work", outcome.work);
+    part("waiting for the slowest", outcome.waiting);
+    part("exchange", outcome.exchange);
+    part("absorb", outcome.absorb);
+    part("recovery", outcome.recovery);
+    if (outcome.deaths > 0) text += fmt::format("{} deaths\n", outcome.deaths);
+    if (outcome.speculated > 0) {
+      text += fmt::format("{} updates made in the place of somebody late\n", outcome.speculated);
     }
     return text + fmt::format(
-                      "{} for {:.2f}; predicted without trouble: {} for {:.2f}: {:.2f} "
+                      "{} for {:.2f}; predicted without faults: {} for {:.2f}: {:.2f} "
                       "times as long\n",
-                      duration(lived.seconds), lived.total_price, duration(lived.predicted.seconds),
-                      lived.predicted.total_price, lived.ratio);
+                      duration(outcome.seconds), outcome.total_price,
+                      duration(outcome.predicted.seconds), outcome.predicted.total_price,
+                      outcome.ratio);
   }
 
   // What is asked for, in words.
   std::string trouble_text() const {
     std::string text = fmt::format("{} workers, seed {}: work varies by {:.3g} %", workers_, seed_,
-                                   100 * trouble_.jitter);
-    if (trouble_.stragglers > 0) {
+                                   100 * faults_.jitter);
+    if (faults_.stragglers > 0) {
       text += fmt::format("; {:.3g} % are {:.3g} times as slow in a round",
-                          100 * trouble_.stragglers, trouble_.slowdown);
+                          100 * faults_.stragglers, faults_.slowdown);
     }
-    if (trouble_.slow_links > 0) {
-      text += fmt::format("; {:.3g} % have a link {:.3g} times as slow", 100 * trouble_.slow_links,
-                          trouble_.link_slowdown);
+    if (faults_.slow_links > 0) {
+      text += fmt::format("; {:.3g} % have a link {:.3g} times as slow", 100 * faults_.slow_links,
+                          faults_.link_slowdown);
     }
-    if (trouble_.deaths > 0) {
-      text += fmt::format("; {:.3g} deaths of a worker in an hour", trouble_.deaths);
+    if (faults_.deaths > 0) {
+      text += fmt::format("; {:.3g} deaths of a worker in an hour", faults_.deaths);
     }
-    if (trouble_.late_blobs > 0) {
-      text += fmt::format("; {:.3g} % of blobs are seen {} late", 100 * trouble_.late_blobs,
-                          duration(trouble_.lateness_s));
+    if (faults_.late_blobs > 0) {
+      text += fmt::format("; {:.3g} % of blobs are seen {} late", 100 * faults_.late_blobs,
+                          duration(faults_.lateness_s));
     }
     return text;
   }
 
   PlanFlags flags_;
-  plan::FaultModel trouble_;
+  plan::FaultModel faults_;
   int workers_ = 100;
   std::uint64_t seed_ = 0;
   std::string svg_;
@@ -213,7 +215,7 @@ class Simulate {
 
 std::vector<Command> add_simulate(CLI::App& program) {
   CLI::App* simulate = program.add_subcommand(
-      "simulate", "a plan with trouble: slow workers, slow links, deaths, late blobs");
+      "simulate", "a plan with faults: slow workers, slow links, deaths, late blobs");
   simulate->require_subcommand(0, 1);
   simulate->footer(
       "\n'meanwhile simulate LEARNER --help' shows the flags of a learner, and examples.\n");

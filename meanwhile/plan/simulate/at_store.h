@@ -1,23 +1,23 @@
-// The simulation of workers at a store: see simulate_store.cc for a step without trouble,
-// simulate_help.cc for what is done about it.
+// The simulation of workers at a store: see store.cc for a step without faults,
+// help.cc for what is done about it.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
-#include "meanwhile/plan/simulate/holding.h"
+#include "meanwhile/plan/simulate/assignment.h"
 #include "meanwhile/plan/simulate/simulation.h"
 
 namespace meanwhile::plan {
 
-// As service/worker.cc and service/keeper.cc have it.
+// As runtime/storage/worker.cc and runtime/storage/keeper.cc have it.
 inline constexpr double kSlow = 2;  // times as long as usual: late
 inline constexpr double kSlowAtLeastSeconds = 0.5;
 inline constexpr double kBeatSeconds = 5;
 
 class AtStore {
  public:
-  explicit AtStore(const SimInput& ground);
+  explicit AtStore(const SimInput& input);
   // Once.
   SimTrace run();
 
@@ -55,8 +55,8 @@ class AtStore {
     bool done = false;
   };
 
-  bool separate() const { return ground_.machine.storage->separate_reducers; }
-  const Pieces& pieces(int who) const {
+  bool separate() const { return input_.machine.storage->separate_reducers; }
+  const StepSeconds& pieces(int who) const {
     return workers_[static_cast<Index>(who)].slow_link ? slow_ : fast_;
   }
   Worker& worker(int who) { return workers_[static_cast<Index>(who)]; }
@@ -76,7 +76,7 @@ class AtStore {
   void add_if_complete(int adder);
   void sum(const Event& event);
   void end_step();
-  Passed passed() const;
+  StepTimes passed() const;
 
   void look();
   double late_s(const Worker& it) const;
@@ -88,19 +88,19 @@ class AtStore {
   void die(int who);
   void rise(int who);
 
-  const SimInput& ground_;
-  const FaultDraws& luck_;
+  const SimInput& input_;
+  const FaultDraws& draws_;
   Machine slow_machine_;
   const runtime::StepCost cost_;
-  const Holding held_;
-  SimTrace lived_;
+  const Assignment held_;
+  SimTrace trace_;
   Agenda<Event> agenda_;
   std::vector<Worker> workers_;  // then machines that only add
   std::vector<Adding> adding_;   // by adder
   std::vector<int> loose_;       // stuck workers whose units anybody may take
 
   int stretch_ = -1;
-  Pieces fast_, slow_;
+  StepSeconds fast_, slow_;
   double absorb_s_ = 0;
   double notice_parts_s_ = 0, notice_sums_s_ = 0, notice_total_s_ = 0;
   double due_parts_s_ = 0, due_sums_s_ = 0;  // from the beginning of a step

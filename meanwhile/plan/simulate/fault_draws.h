@@ -1,5 +1,6 @@
 // What happens to a worker in a round of a simulation: pure functions of seed, worker and round.
-// More trouble only adds to what happens: who is slow with a chance of 1 % is slow with 2 %, too.
+// A larger chance only adds faults: a worker that is slow with a chance of 1 % is slow with 2 %,
+// too.
 #pragma once
 
 #include <cmath>
@@ -14,40 +15,40 @@ namespace meanwhile::plan {
 
 class FaultDraws {
  public:
-  FaultDraws(const FaultModel& trouble, std::uint64_t seed) : trouble_(trouble), seed_(seed) {}
+  FaultDraws(const FaultModel& faults, std::uint64_t seed) : faults_(faults), seed_(seed) {}
 
-  const FaultModel& trouble() const { return trouble_; }
+  const FaultModel& faults() const { return faults_; }
 
   // How many times as long as predicted the n-th piece of work of a round takes.
   double factor(int worker, int round, int piece) const {
     double times = 1;
-    if (trouble_.stragglers > 0 && at(worker, round).uniform(kStraggles) < trouble_.stragglers) {
-      times = trouble_.slowdown;
+    if (faults_.stragglers > 0 && at(worker, round).uniform(kStraggles) < faults_.stragglers) {
+      times = faults_.slowdown;
     }
-    if (trouble_.jitter <= 0) return times;
+    if (faults_.jitter <= 0) return times;
     // Box and Muller.
     const auto index = kPieces + 2 * static_cast<std::uint64_t>(piece);
     const double radius = std::sqrt(-2 * std::log1p(-at(worker, round).uniform(index)));
     const double angle = 2 * std::numbers::pi * at(worker, round).uniform(index + 1);
-    return times * std::exp(trouble_.jitter * radius * std::cos(angle));
+    return times * std::exp(faults_.jitter * radius * std::cos(angle));
   }
 
   bool slow_link(int worker) const {
-    return trouble_.slow_links > 0 && at(worker, 0).uniform(kLink) < trouble_.slow_links;
+    return faults_.slow_links > 0 && at(worker, 0).uniform(kLink) < faults_.slow_links;
   }
 
   // Seconds until the n-th death of whoever is worker `worker`.
   double life(int worker, int nth) const {
-    if (trouble_.deaths <= 0) return std::numeric_limits<double>::infinity();
-    return -std::log1p(-at(worker, nth).uniform(kLife)) * 3600 / trouble_.deaths;
+    if (faults_.deaths <= 0) return std::numeric_limits<double>::infinity();
+    return -std::log1p(-at(worker, nth).uniform(kLife)) * 3600 / faults_.deaths;
   }
 
   // How much later than others `reader` sees blob `blob`.
   double lateness(int reader, int round, int blob) const {
     const auto index = kBlobs + static_cast<std::uint64_t>(blob);
     const bool late =
-        trouble_.late_blobs > 0 && at(reader, round).uniform(index) < trouble_.late_blobs;
-    return late ? trouble_.lateness_s : 0;
+        faults_.late_blobs > 0 && at(reader, round).uniform(index) < faults_.late_blobs;
+    return late ? faults_.lateness_s : 0;
   }
 
   // Which of n late updates it makes.
@@ -65,7 +66,7 @@ class FaultDraws {
                         static_cast<std::uint32_t>(round));
   }
 
-  FaultModel trouble_;
+  FaultModel faults_;
   std::uint64_t seed_;
 };
 

@@ -1,5 +1,5 @@
-// What workers at a store do about trouble: who waits makes late updates, who is stuck gives back
-// what it holds, who dies comes back after a while.
+// What workers at a store do about faults: a waiting worker makes late updates, a stuck one gives
+// back what it holds, who dies comes back after a while.
 #include <algorithm>
 
 #include "meanwhile/plan/simulate/at_store.h"
@@ -19,7 +19,7 @@ double AtStore::late_s(const Worker& it) const {
 
 void AtStore::look() {
   std::vector<int> idle;
-  for (int w = 0; w < ground_.workers; ++w) {
+  for (int w = 0; w < input_.workers; ++w) {
     const Worker& it = worker(w);
     if (it.up && !it.busy && agenda_.now() >= std::max(it.ready_s, late_s(it))) idle.push_back(w);
   }
@@ -30,9 +30,9 @@ void AtStore::look() {
 // The time to read the rows of a unit. load_seconds() of one worker alone may mean its disk.
 double AtStore::rows_s(const Worker& it, int readers) const {
   const int at_once = std::max(2, readers);
-  return load_seconds(it.slow_link ? slow_machine_ : ground_.machine, ground_.job, ground_.setting,
+  return load_seconds(it.slow_link ? slow_machine_ : input_.machine, input_.job, input_.setting,
                       at_once) /
-         (largest_share(ground_.setting, at_once) * static_cast<double>(done_.size()));
+         (largest_share(input_.setting, at_once) * static_cast<double>(done_.size()));
 }
 
 // Everybody who waits makes one of the late updates, by its own choice: nobody knows of the others.
@@ -46,11 +46,11 @@ void AtStore::help(int who) {
     late_of_ = missing_;
   }
   Worker& it = worker(who);
-  const int unit = late_[static_cast<Index>(luck_.pick(who, missing_))];
+  const int unit = late_[static_cast<Index>(draws_.pick(who, missing_))];
   const double begin_s = std::max(agenda_.now(), it.looked_s + kSlowAtLeastSeconds);
   it.looked_s = begin_s;
-  ++lived_.speculated;
-  lived_.requests += kRequestsOfHelp;
+  ++trace_.speculated;
+  trace_.requests += kRequestsOfHelp;
   work(who, unit, begin_s + rows_s(it, helpers_), false);
 }
 
@@ -60,8 +60,8 @@ void AtStore::take(int who) {
   const int stuck = loose_.back();
   loose_.pop_back();
   it.stands_in.push_back(stuck);
-  const Holding::Units its = held_.units_of[static_cast<Index>(stuck)];
-  lived_.requests += its.last - its.first;
+  const Assignment::Units its = held_.units_of[static_cast<Index>(stuck)];
+  trace_.requests += its.last - its.first;
   it.ready_s = agenda_.now() + (its.last - its.first) * rows_s(it, 1);
   agenda_.add(it.ready_s, {.kind = Kind::kReady, .who = who});
 }
@@ -71,7 +71,7 @@ void AtStore::loosen(const Event& event) {
   const Worker& it = worker(event.who);
   if (!it.busy || it.life != event.life || it.step != event.step) return;
   loose_.push_back(event.who);
-  for (int w = 0; w < ground_.workers && !loose_.empty(); ++w) go_on(w);
+  for (int w = 0; w < input_.workers && !loose_.empty(); ++w) go_on(w);
 }
 
 // Whoever was stuck has its units again.
@@ -82,7 +82,7 @@ void AtStore::return_to(int who) {
 
 void AtStore::die(int who) {
   Worker& it = worker(who);
-  ++lived_.deaths;
+  ++trace_.deaths;
   ++it.life;
   it.up = it.busy = false;
   loose_.insert(loose_.end(), it.stands_in.begin(), it.stands_in.end());
@@ -92,21 +92,21 @@ void AtStore::die(int who) {
   if (++deaths_in_step_ > 1000 + 20 * static_cast<std::int64_t>(workers_.size())) {
     refuse_deaths(deaths_in_step_, step_);
   }
-  agenda_.add(agenda_.now() + luck_.trouble().restart_s, {.kind = Kind::kRise, .who = who});
+  agenda_.add(agenda_.now() + draws_.faults().restart_s, {.kind = Kind::kRise, .who = who});
 }
 
 void AtStore::rise(int who) {
   Worker& it = worker(who);
   const double now = agenda_.now();
   it.up = true;
-  agenda_.add(now + luck_.life(who, it.life), {.kind = Kind::kDie, .who = who});
-  if (who < ground_.workers) {
+  agenda_.add(now + draws_.life(who, it.life), {.kind = Kind::kDie, .who = who});
+  if (who < input_.workers) {
     return_to(who);
-    const Holding::Units its = held_.units_of[static_cast<Index>(who)];
+    const Assignment::Units its = held_.units_of[static_cast<Index>(who)];
     // It has the store's bandwidth to itself, unlike all at the start.
-    const double load_s = ground_.machine.start + (its.last - its.first) * rows_s(it, 1);
+    const double load_s = input_.machine.start + (its.last - its.first) * rows_s(it, 1);
     it.ready_s = std::max(it.ready_s, now + load_s);
-    lived_.requests += 1 + its.last - its.first;  // a state, its rows
+    trace_.requests += 1 + its.last - its.first;  // a state, its rows
     agenda_.add(it.ready_s, {.kind = Kind::kReady, .who = who});
   }
   for (int adder = 0; adder <= root(); ++adder) {

@@ -21,16 +21,16 @@ using Kind = Event::Kind;
 
 class Ranks {
  public:
-  explicit Ranks(const SimInput& ground)
-      : ground_(ground),
-        luck_(ground.luck),
-        slow_machine_(ground.machine),
-        lives_(static_cast<std::size_t>(ground.workers), 0) {
-    if (slow_machine_.network) slow_machine_.network->bandwidth /= luck_.trouble().link_slowdown;
-    for (int worker = 0; worker < ground.workers; ++worker) {
-      any_slow_ |= luck_.slow_link(worker);
+  explicit Ranks(const SimInput& input)
+      : input_(input),
+        draws_(input.draws),
+        slow_machine_(input.machine),
+        lives_(static_cast<std::size_t>(input.workers), 0) {
+    if (slow_machine_.network) slow_machine_.network->bandwidth /= draws_.faults().link_slowdown;
+    for (int worker = 0; worker < input.workers; ++worker) {
+      any_slow_ |= draws_.slow_link(worker);
     }
-    root_slow_ = luck_.slow_link(0);
+    root_slow_ = draws_.slow_link(0);
   }
 
   SimTrace run();
@@ -43,12 +43,12 @@ class Ranks {
   void settle_stretch();
   double exchange(const learn::Cost& cost) const;
 
-  const SimInput& ground_;
-  const FaultDraws& luck_;
+  const SimInput& input_;
+  const FaultDraws& draws_;
   Machine slow_machine_;
   bool any_slow_ = false, root_slow_ = false;
   Agenda<Event> agenda_;
-  SimTrace lived_;
+  SimTrace trace_;
   std::vector<int> lives_;  // by worker: those that ended
   int attempt_ = 0, step_ = 0;
   int saved_ = 0;        // the step a checkpoint goes on with
@@ -67,44 +67,44 @@ class Ranks {
 // one update each way waits for it.
 double Ranks::exchange(const learn::Cost& cost) const {
   const double usual =
-      predict_round(ground_.machine, cost, ground_.job.shape, ground_.setting, ground_.workers)
+      predict_round(input_.machine, cost, input_.job.shape, input_.setting, input_.workers)
           .exchange;
-  if (ground_.setting.runtime != Runtime::kMpi || !any_slow_ || !ground_.machine.network) {
+  if (input_.setting.runtime != Runtime::kMpi || !any_slow_ || !input_.machine.network) {
     return usual;
   }
-  const bool all = ground_.setting.exchange != job::Exchange::kTree || root_slow_;
-  const int among = all ? ground_.workers : std::min(2, ground_.workers);
+  const bool all = input_.setting.exchange != job::Exchange::kTree || root_slow_;
+  const int among = all ? input_.workers : std::min(2, input_.workers);
   const auto seconds = [&](const Machine& machine) {
-    return exchange_seconds(machine, cost.update_bytes, ground_.setting, among);
+    return exchange_seconds(machine, cost.update_bytes, input_.setting, among);
   };
-  return usual + seconds(slow_machine_) - seconds(ground_.machine);
+  return usual + seconds(slow_machine_) - seconds(input_.machine);
 }
 
 void Ranks::settle_stretch() {
-  const int stretch = ground_.stretch_of[static_cast<std::size_t>(step_)];
+  const int stretch = input_.stretch_of[static_cast<std::size_t>(step_)];
   if (stretch == stretch_) return;
   stretch_ = stretch;
-  const learn::Cost& cost = ground_.cost(step_);
+  const learn::Cost& cost = input_.cost(step_);
   const auto seconds = [&](int shards) {
-    return work_seconds(ground_.machine, cost, ground_.job.shape, ground_.setting, ground_.workers,
-                        1.0 * shards / ground_.shards());
+    return work_seconds(input_.machine, cost, input_.job.shape, input_.setting, input_.workers,
+                        1.0 * shards / input_.shards());
   };
-  least_ = seconds(ground_.shards() / ground_.workers);
-  most_ = seconds((ground_.shards() + ground_.workers - 1) / ground_.workers);
+  least_ = seconds(input_.shards() / input_.workers);
+  most_ = seconds((input_.shards() + input_.workers - 1) / input_.workers);
   round_.exchange = exchange(cost);
-  round_.absorb = absorb_seconds(ground_.machine, cost);
+  round_.absorb = absorb_seconds(input_.machine, cost);
 }
 
 void Ranks::begin() {
   settle_stretch();
   begin_s_ = agenda_.now();
   work_s_ = 0;
-  missing_ = ground_.workers;
-  const int with_most = ground_.shards() % ground_.workers;
-  for (int worker = 0; worker < ground_.workers; ++worker) {
+  missing_ = input_.workers;
+  const int with_most = input_.shards() % input_.workers;
+  for (int worker = 0; worker < input_.workers; ++worker) {
     const double predicted = worker < with_most ? most_ : least_;
-    const double seconds = predicted * luck_.factor(worker, step_, 0);
-    work_s_ += seconds / ground_.workers;
+    const double seconds = predicted * draws_.factor(worker, step_, 0);
+    work_s_ += seconds / input_.workers;
     agenda_.add(begin_s_ + seconds, {Kind::kArrive, worker, attempt_});
   }
 }
@@ -117,15 +117,15 @@ void Ranks::arrive() {
 
 void Ranks::end() {
   const double now = agenda_.now();
-  if (step_ == static_cast<int>(lived_.steps.size())) {
-    Passed passed;
+  if (step_ == static_cast<int>(trace_.steps.size())) {
+    StepTimes passed;
     passed.seconds = now - passed_s_;
     passed.work = work_s_;
     passed.waiting = std::max(0.0, arrived_s_ - begin_s_ - work_s_);
     passed.exchange = round_.exchange;
     passed.absorb = round_.absorb;
     passed.recovery = begin_s_ - passed_s_;
-    lived_.steps.push_back(passed);
+    trace_.steps.push_back(passed);
     passed_s_ = now;
     deaths_in_step_ = 0;
   }
@@ -134,33 +134,33 @@ void Ranks::end() {
     saved_ = step_;
     saved_s_ = now;
   }
-  if (step_ < ground_.steps()) begin();
+  if (step_ < input_.steps()) begin();
 }
 
 void Ranks::die(int worker) {
-  ++lived_.deaths;
+  ++trace_.deaths;
   if (++deaths_in_step_ > kMostDeathsInStep) {
-    refuse_deaths(deaths_in_step_, static_cast<int>(lived_.steps.size()));
+    refuse_deaths(deaths_in_step_, static_cast<int>(trace_.steps.size()));
   }
   ++attempt_;
   step_ = saved_;
-  const double back_s = agenda_.now() + luck_.trouble().restart_s;
-  saved_s_ = back_s + lived_.load;
+  const double back_s = agenda_.now() + draws_.faults().restart_s;
+  saved_s_ = back_s + trace_.load;
   agenda_.add(saved_s_, {Kind::kBegin, 0, attempt_});
   const int nth = ++lives_[static_cast<std::size_t>(worker)];
-  agenda_.add(back_s + luck_.life(worker, nth), {Kind::kDie, worker, 0});
+  agenda_.add(back_s + draws_.life(worker, nth), {Kind::kDie, worker, 0});
 }
 
 SimTrace Ranks::run() {
-  lived_.load = ground_.machine.start +
-                load_seconds(ground_.machine, ground_.job, ground_.setting, ground_.workers);
-  passed_s_ = saved_s_ = lived_.load;
-  if (ground_.steps() == 0) return lived_;
-  agenda_.add(lived_.load, {Kind::kBegin, 0, attempt_});
-  for (int worker = 0; worker < ground_.workers && luck_.trouble().deaths > 0; ++worker) {
-    agenda_.add(luck_.life(worker, 0), {Kind::kDie, worker, 0});
+  trace_.load = input_.machine.start +
+                load_seconds(input_.machine, input_.job, input_.setting, input_.workers);
+  passed_s_ = saved_s_ = trace_.load;
+  if (input_.steps() == 0) return trace_;
+  agenda_.add(trace_.load, {Kind::kBegin, 0, attempt_});
+  for (int worker = 0; worker < input_.workers && draws_.faults().deaths > 0; ++worker) {
+    agenda_.add(draws_.life(worker, 0), {Kind::kDie, worker, 0});
   }
-  while (static_cast<int>(lived_.steps.size()) < ground_.steps()) {
+  while (static_cast<int>(trace_.steps.size()) < input_.steps()) {
     const Event event = agenda_.next();
     if (event.kind == Kind::kDie) {
       die(event.worker);
@@ -174,11 +174,11 @@ SimTrace Ranks::run() {
       end();
     }
   }
-  return lived_;
+  return trace_;
 }
 
 }  // namespace
 
-SimTrace live_as_ranks(const SimInput& ground) { return Ranks(ground).run(); }
+SimTrace live_as_ranks(const SimInput& input) { return Ranks(input).run(); }
 
 }  // namespace meanwhile::plan

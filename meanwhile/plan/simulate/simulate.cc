@@ -15,7 +15,7 @@ using learn::Phase;
 
 namespace {
 
-void check(const FaultModel& trouble) {
+void check(const FaultModel& faults) {
   const auto within = [](const char* what, double value, double low, double high) {
     if (value >= low && value <= high) return;
     if (std::isinf(high)) {
@@ -24,15 +24,15 @@ void check(const FaultModel& trouble) {
     throw Error(ErrorKind::kUsage, "{} {}: expected {} to {}", what, value, low, high);
   };
   constexpr double kAny = std::numeric_limits<double>::infinity();
-  within("jitter", trouble.jitter, 0, 10);
-  within("stragglers", trouble.stragglers, 0, 1);
-  within("slowdown", trouble.slowdown, 1, kAny);
-  within("slow_links", trouble.slow_links, 0, 1);
-  within("link_slowdown", trouble.link_slowdown, 1, kAny);
-  within("deaths", trouble.deaths, 0, kAny);
-  within("restart_s", trouble.restart_s, 0, kAny);
-  within("late_blobs", trouble.late_blobs, 0, 1);
-  within("lateness_s", trouble.lateness_s, 0, kAny);
+  within("jitter", faults.jitter, 0, 10);
+  within("stragglers", faults.stragglers, 0, 1);
+  within("slowdown", faults.slowdown, 1, kAny);
+  within("slow_links", faults.slow_links, 0, 1);
+  within("link_slowdown", faults.link_slowdown, 1, kAny);
+  within("deaths", faults.deaths, 0, kAny);
+  within("restart_s", faults.restart_s, 0, kAny);
+  within("late_blobs", faults.late_blobs, 0, 1);
+  within("lateness_s", faults.lateness_s, 0, kAny);
 }
 
 // Steps of a stretch. Rounds may be a mean of past jobs and no whole number: then each of the steps
@@ -69,50 +69,49 @@ void refuse_deaths(std::int64_t deaths, int step) {
 }
 
 Simulated simulate(const Machine& machine, const Job& job, const Setting& setting, int workers,
-                   const FaultModel& trouble, std::uint64_t seed) {
-  check(trouble);
+                   const FaultModel& faults, std::uint64_t seed) {
+  check(faults);
   Simulated simulated;
   simulated.predicted = predict(machine, job, setting, workers);
   simulated.workers = workers;
   simulated.processes = simulated.predicted.processes;
 
-  const FaultDraws luck(trouble, seed);
-  SimInput ground{machine, job, setting, workers, luck, {}};
+  const FaultDraws draws(faults, seed);
+  SimInput input{machine, job, setting, workers, draws, {}};
   for (std::size_t i = 0; i < job.course.size(); ++i) {
-    ground.stretch_of.insert(ground.stretch_of.end(),
-                             static_cast<std::size_t>(steps_of(job.course[i])),
-                             static_cast<int>(i));
+    input.stretch_of.insert(input.stretch_of.end(),
+                            static_cast<std::size_t>(steps_of(job.course[i])), static_cast<int>(i));
   }
   const bool at_store =
       setting.runtime == Runtime::kStorage && !storage_step(machine, setting, workers).legs.empty();
-  const SimTrace lived = at_store ? live_at_store(ground) : live_as_ranks(ground);
+  const SimTrace trace = at_store ? live_at_store(input) : live_as_ranks(input);
 
-  simulated.load = lived.load;
-  for (std::size_t step = 0; step < lived.steps.size(); ++step) {
-    const learn::Stretch& stretch = job.course[static_cast<std::size_t>(ground.stretch_of[step])];
+  simulated.load = trace.load;
+  for (std::size_t step = 0; step < trace.steps.size(); ++step) {
+    const learn::Stretch& stretch = job.course[static_cast<std::size_t>(input.stretch_of[step])];
     const double weight = stretch.rounds / steps_of(stretch);
-    const Passed& passed = lived.steps[step];
-    if (stretch.phase == Phase::kPrepare) simulated.seed += weight * passed.seconds;
-    if (stretch.phase == Phase::kScore) simulated.score += weight * passed.seconds;
+    const StepTimes& times = trace.steps[step];
+    if (stretch.phase == Phase::kPrepare) simulated.seed += weight * times.seconds;
+    if (stretch.phase == Phase::kScore) simulated.score += weight * times.seconds;
     if (stretch.phase != Phase::kTrain) continue;
-    simulated.rounds.push_back(passed.seconds);
-    simulated.work += weight * passed.work;
-    simulated.waiting += weight * passed.waiting;
-    simulated.exchange += weight * passed.exchange;
-    simulated.absorb += weight * passed.absorb;
-    simulated.recovery += weight * passed.recovery;
+    simulated.rounds.push_back(times.seconds);
+    simulated.work += weight * times.work;
+    simulated.waiting += weight * times.waiting;
+    simulated.exchange += weight * times.exchange;
+    simulated.absorb += weight * times.absorb;
+    simulated.recovery += weight * times.recovery;
   }
   add_up_rounds(simulated);
   simulated.seconds = simulated.load + simulated.work + simulated.waiting + simulated.exchange +
                       simulated.absorb + simulated.recovery;
   simulated.ratio =
       simulated.predicted.seconds > 0 ? simulated.seconds / simulated.predicted.seconds : 1;
-  simulated.requests = simulated.predicted.requests + lived.requests;
+  simulated.requests = simulated.predicted.requests + trace.requests;
   simulated.total_price =
       price_of(machine.price, simulated.processes,
                simulated.seconds + simulated.seed + simulated.score, simulated.requests);
-  simulated.deaths = lived.deaths;
-  simulated.speculated = lived.speculated;
+  simulated.deaths = trace.deaths;
+  simulated.speculated = trace.speculated;
   return simulated;
 }
 

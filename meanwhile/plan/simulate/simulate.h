@@ -1,10 +1,10 @@
-// A job on thousands of workers when things go wrong: predict() with trouble, event by event.
+// A job on thousands of workers when faults happen: predict() with faults, event by event.
 //
-//   const plan::Simulated lived = plan::simulate(machine, job, setting, 1000, {.stragglers = 0.01},
-//   1); lived.ratio;  // how many times as long as predict() says
+//   const plan::Simulated run = plan::simulate(machine, job, setting, 1000, {.stragglers = 0.01},
+//   1); run.ratio;  // how many times as long as predict() says
 //
-// Seconds of every piece are those of predict.h; only when each begins, and how much longer it
-// takes, is simulated. Without trouble the two agree.
+// The seconds of every piece are those of predict.h; the simulation decides only when each begins,
+// and how much longer it takes. Without faults the two agree.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Simulated {
   double total_price = 0;                               // of seeding and scoring, too
   double requests = 0;                                  // the same
   std::int64_t deaths = 0;
-  std::int64_t speculated = 0;  // updates made in the place of somebody late
+  std::int64_t speculated = 0;  // updates made in the place of a late worker
 
   Point predicted;   // without trouble
   double ratio = 1;  // of seconds
@@ -51,12 +51,12 @@ struct Simulated {
 // Threads and ranks: the sum begins when the last one is there. A death ends all of them; after
 // restart_s they load again and go on from the last checkpoint, at most some seconds of rounds old.
 // Storage: updates, the sums of groups and the total are written, seen and read one by one. Who
-// waits makes updates that are late by the rule of service/worker.cc, and the first copy wins. What
-// a dead worker was to add waits for restart_s.
+// waits makes updates that are late by the rule of runtime/storage/worker.cc, and the first copy
+// wins. What a dead worker was to add waits for restart_s.
 //
 // THROWS Error(kUsage) when trouble is impossible (a chance beyond 1), Error(kFailed) when workers
 // die faster than rounds are done; what predict() throws.
 Simulated simulate(const Machine& machine, const Job& job, const Setting& setting, int workers,
-                   const FaultModel& trouble, std::uint64_t seed);
+                   const FaultModel& faults, std::uint64_t seed);
 
 }  // namespace meanwhile::plan

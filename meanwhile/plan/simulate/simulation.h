@@ -45,7 +45,7 @@ struct SimInput {
   const Job& job;
   const Setting& setting;
   int workers;
-  const FaultDraws& luck;
+  const FaultDraws& draws;
   std::vector<int> stretch_of;  // by step
 
   const learn::Cost& cost(int step) const {
@@ -56,21 +56,21 @@ struct SimInput {
 };
 
 // The parts of a step.
-struct Passed {
+struct StepTimes {
   double seconds = 0;  // from the end of the step before
   double work = 0, waiting = 0, exchange = 0, absorb = 0, recovery = 0;
 };
 
 struct SimTrace {
-  std::vector<Passed> steps;
+  std::vector<StepTimes> steps;
   double load = 0;      // before the first, had nobody died
   double requests = 0;  // beyond those predicted
   std::int64_t deaths = 0, speculated = 0;
 };
 
-SimTrace live_as_ranks(const SimInput& ground);
-// REQUIRES: ground.machine.storage.
-SimTrace live_at_store(const SimInput& ground);
+SimTrace live_as_ranks(const SimInput& input);
+// REQUIRES: input.machine.storage.
+SimTrace live_at_store(const SimInput& input);
 
 // THROWS Error(kFailed): so many deaths, and no step done since the first of them.
 [[noreturn]] void refuse_deaths(std::int64_t deaths, int step);

@@ -21,19 +21,19 @@ constexpr int kSums = 1 << 30;
 
 }  // namespace
 
-AtStore::AtStore(const SimInput& ground)
-    : ground_(ground),
-      luck_(ground.luck),
-      slow_machine_(ground.machine),
-      cost_(storage_step(ground.machine, ground.setting, ground.workers)),
-      held_(holding_of(ground, cost_)),
+AtStore::AtStore(const SimInput& input)
+    : input_(input),
+      draws_(input.draws),
+      slow_machine_(input.machine),
+      cost_(storage_step(input.machine, input.setting, input.workers)),
+      held_(assignment_of(input, cost_)),
       workers_(static_cast<Index>(held_.machines)) {
   Storage& slow = *slow_machine_.storage;
   for (double* rate : {&slow.read, &slow.write, &slow.spread}) {
-    *rate /= luck_.trouble().link_slowdown;
+    *rate /= draws_.faults().link_slowdown;
   }
   for (Index i = 0; i < workers_.size(); ++i) {
-    workers_[i].slow_link = luck_.slow_link(static_cast<int>(i));
+    workers_[i].slow_link = draws_.slow_link(static_cast<int>(i));
   }
   notice_parts_s_ = notice(held_.two_levels() ? "gather" : "root");
   notice_sums_s_ = notice("root");
@@ -42,40 +42,39 @@ AtStore::AtStore(const SimInput& ground)
 
 double AtStore::notice(std::string_view leg) const {
   for (const runtime::Leg& one : cost_.legs) {
-    if (one.name == leg && one.waits) return ground_.machine.storage->notice;
+    if (one.name == leg && one.waits) return input_.machine.storage->notice;
   }
   return 0;
 }
 
 void AtStore::settle_stretch() {
-  const int stretch = ground_.stretch_of[static_cast<Index>(step_)];
+  const int stretch = input_.stretch_of[static_cast<Index>(step_)];
   if (stretch == stretch_) return;
   stretch_ = stretch;
-  const learn::Cost& cost = ground_.cost(step_);
+  const learn::Cost& cost = input_.cost(step_);
   const auto work = [&](double share) {
-    return work_seconds(ground_.machine, cost, ground_.job.shape, ground_.setting, ground_.workers,
+    return work_seconds(input_.machine, cost, input_.job.shape, input_.setting, input_.workers,
                         share);
   };
-  const int S = ground_.shards(), P = ground_.workers;
+  const int S = input_.shards(), P = input_.workers;
   const double one = work(1.0 / S);
   unit_work_s_.assign(held_.owner_of.size(), one);
   for (int unit = 0; separate() && unit < P; ++unit) {
     unit_work_s_[static_cast<Index>(unit)] = one * (S / P + (unit < S % P ? 1 : 0));
   }
-  fast_ = pieces_of(*ground_.machine.storage, cost_, held_, cost.update_bytes);
-  slow_ = pieces_of(*slow_machine_.storage, cost_, held_, cost.update_bytes);
-  absorb_s_ = absorb_seconds(ground_.machine, cost);
+  fast_ = step_seconds(*input_.machine.storage, cost_, held_, cost.update_bytes);
+  slow_ = step_seconds(*slow_machine_.storage, cost_, held_, cost.update_bytes);
+  absorb_s_ = absorb_seconds(input_.machine, cost);
   due_parts_s_ =
-      work(largest_share(ground_.setting, P)) + held_.most_units * fast_.put + notice_parts_s_;
+      work(largest_share(input_.setting, P)) + held_.most_units * fast_.put + notice_parts_s_;
   due_sums_s_ = due_parts_s_ + held_.most_read * fast_.gather + fast_.sum + notice_sums_s_;
 }
 
 // Of a worker, when all load.
 double AtStore::load(int who) const {
   const Machine& machine =
-      workers_[static_cast<Index>(who)].slow_link ? slow_machine_ : ground_.machine;
-  return ground_.machine.start +
-         load_seconds(machine, ground_.job, ground_.setting, ground_.workers);
+      workers_[static_cast<Index>(who)].slow_link ? slow_machine_ : input_.machine;
+  return input_.machine.start + load_seconds(machine, input_.job, input_.setting, input_.workers);
 }
 
 // ready_s of all workers is settled.
@@ -87,7 +86,7 @@ void AtStore::begin_step() {
   adding_.assign(held_.adders.size(), {});
   worked_s_ = put_s_ = put_alive_s_ = sum_s_ = sum_alive_s_ = 0;
   deaths_in_step_ = 0;
-  for (int w = 0; w < ground_.workers; ++w) {
+  for (int w = 0; w < input_.workers; ++w) {
     worker(w).own_work_s = 0;
     worker(w).next = held_.units_of[static_cast<Index>(w)].first;
     if (worker(w).up) agenda_.add(worker(w).ready_s, {.kind = Kind::kReady, .who = w});
@@ -131,7 +130,7 @@ void AtStore::work(int who, int unit, double begin_s, bool own) {
   Worker& it = worker(who);
   it.busy = true;
   it.step = step_;
-  const double worked = unit_work_s_[static_cast<Index>(unit)] * luck_.factor(who, step_, unit);
+  const double worked = unit_work_s_[static_cast<Index>(unit)] * draws_.factor(who, step_, unit);
   agenda_.add(begin_s + worked + pieces(who).put,
               {Kind::kPut, who, it.life, step_, unit, own, worked});
 }
@@ -153,7 +152,7 @@ void AtStore::put(const Event& event) {
     const int to = held_.adder_of[unit], reader = who_adds(to);
     const bool own = reader == event.who;
     const double seen_s =
-        own ? now : now + notice_parts_s_ + luck_.lateness(reader, step_, 1 + event.unit);
+        own ? now : now + notice_parts_s_ + draws_.lateness(reader, step_, 1 + event.unit);
     agenda_.add(std::max(seen_s, base_s_ + due_parts_s_),
                 {.kind = Kind::kPart, .who = to, .step = step_, .own = own});
   }
@@ -165,7 +164,7 @@ void AtStore::part(const Event& event) {
   Adding& adding = adding_[static_cast<Index>(event.who)];
   ++adding.seen;
   if (!event.own) {
-    const Pieces& its = pieces(who_adds(event.who));
+    const StepSeconds& its = pieces(who_adds(event.who));
     const double read_s = event.who == root() ? its.root : its.gather;
     adding.read_until_s = std::max(agenda_.now(), adding.read_until_s) + read_s;
   }
@@ -193,7 +192,7 @@ void AtStore::sum(const Event& event) {
   const int reader = who_adds(root());
   const bool own = who == reader;
   const double seen_s =
-      own ? now : now + notice_sums_s_ + luck_.lateness(reader, step_, kSums + event.who);
+      own ? now : now + notice_sums_s_ + draws_.lateness(reader, step_, kSums + event.who);
   agenda_.add(std::max(seen_s, base_s_ + due_sums_s_),
               {.kind = Kind::kPart, .who = root(), .step = step_, .own = own});
 }
@@ -201,34 +200,34 @@ void AtStore::sum(const Event& event) {
 // The total is there.
 void AtStore::end_step() {
   const double now = agenda_.now();
-  lived_.steps.push_back(passed());
-  usual_s_ = lived_.steps.back().seconds;
+  trace_.steps.push_back(passed());
+  usual_s_ = trace_.steps.back().seconds;
   base_s_ += usual_s_;
-  for (int w = 0; w < ground_.workers; ++w) {
+  for (int w = 0; w < input_.workers; ++w) {
     const double seen_s =
-        now + notice_total_s_ + pieces(w).spread + luck_.lateness(w, step_, 0) + absorb_s_;
+        now + notice_total_s_ + pieces(w).spread + draws_.lateness(w, step_, 0) + absorb_s_;
     worker(w).ready_s = std::max(worker(w).ready_s, seen_s);
   }
-  for (int w = 0; w < ground_.workers; ++w) {
+  for (int w = 0; w < input_.workers; ++w) {
     // Who is at a step that is over sees it at its second beat, and gives back what it holds.
     const Worker& it = worker(w);
     if (!it.busy || it.step != step_) continue;
     agenda_.add(now + 2 * kBeatSeconds,
                 {.kind = Kind::kLoose, .who = w, .life = it.life, .step = it.step});
   }
-  if (++step_ < ground_.steps()) begin_step();
+  if (++step_ < input_.steps()) begin_step();
 }
 
 // Where the time of this step went. What somebody took longer who had died counts as recovery.
-Passed AtStore::passed() const {
+StepTimes AtStore::passed() const {
   const double now = agenda_.now();
-  Passed passed;
+  StepTimes passed;
   passed.seconds = now + notice_total_s_ + fast_.spread + absorb_s_ - base_s_;
   passed.absorb = absorb_s_;
   const auto held_up = [](double end, double alive, double expected) {
     return std::max(0.0, end - std::max(alive, expected));
   };
-  const Pieces& longest = luck_.trouble().slow_links > 0 ? slow_ : fast_;
+  const StepSeconds& longest = draws_.faults().slow_links > 0 ? slow_ : fast_;
   const double late = held_up(put_s_, put_alive_s_, base_s_ + due_parts_s_ - notice_parts_s_);
   double there_s = std::max(put_s_ + notice_parts_s_, base_s_ + due_parts_s_);
   passed.recovery = late;
@@ -250,16 +249,16 @@ Passed AtStore::passed() const {
 }
 
 SimTrace AtStore::run() {
-  lived_.load = base_s_ = ground_.machine.start + load_seconds(ground_.machine, ground_.job,
-                                                               ground_.setting, ground_.workers);
+  trace_.load = base_s_ = input_.machine.start +
+                          load_seconds(input_.machine, input_.job, input_.setting, input_.workers);
   for (int who = 0; who < static_cast<int>(workers_.size()); ++who) {
     worker(who).ready_s = load(who);
-    if (luck_.trouble().deaths > 0) {
-      agenda_.add(luck_.life(who, 0), {.kind = Kind::kDie, .who = who});
+    if (draws_.faults().deaths > 0) {
+      agenda_.add(draws_.life(who, 0), {.kind = Kind::kDie, .who = who});
     }
   }
-  if (ground_.steps() > 0) begin_step();
-  while (step_ < ground_.steps()) {
+  if (input_.steps() > 0) begin_step();
+  while (step_ < input_.steps()) {
     const Event event = agenda_.next();
     switch (event.kind) {
       case Kind::kReady:
@@ -288,9 +287,9 @@ SimTrace AtStore::run() {
         break;
     }
   }
-  return lived_;
+  return trace_;
 }
 
-SimTrace live_at_store(const SimInput& ground) { return AtStore(ground).run(); }
+SimTrace live_at_store(const SimInput& input) { return AtStore(input).run(); }
 
 }  // namespace meanwhile::plan

@@ -1,4 +1,4 @@
-// Who does what of a step at a store, and how long each piece takes, for simulate_store.cc.
+// Who does what of a step at a store, and how long each piece takes, for store.cc.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace meanwhile::plan {
 
 // A unit is what is put as one update: a shard, or with machines that only add all that a worker
 // has.
-struct Holding {
+struct Assignment {
   struct Units {
     int first = 0, last = 0;  // [first, last)
   };
@@ -31,13 +31,13 @@ struct Holding {
 
   bool two_levels() const { return adders.size() > 1; }
 };
-Holding holding_of(const SimInput& ground, const runtime::StepCost& cost);
+Assignment assignment_of(const SimInput& input, const runtime::StepCost& cost);
 
 // Seconds of one of each: an update put, an update or a sum read. The rest is done once.
-struct Pieces {
+struct StepSeconds {
   double put = 0, gather = 0, sum = 0, root = 0, total = 0, spread = 0;
 };
-Pieces pieces_of(const Storage& storage, const runtime::StepCost& cost, const Holding& holding,
-                 double update_bytes);
+StepSeconds step_seconds(const Storage& storage, const runtime::StepCost& cost,
+                         const Assignment& assignment, double update_bytes);
 
 }  // namespace meanwhile::plan
