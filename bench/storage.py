@@ -362,7 +362,9 @@ def resume(size):
 # --- 5. barriers ---
 
 def barriers(size):
-    """What the paper saw: a counter changed by compare-and-swap costs more, the more workers meet there."""
+    """The two barriers of "K-means on Azure". The reducer lists the updates, as the product does; or every worker adds itself
+    to one blob by compare-and-swap, and the reducer reads that. The paper saw, and this shows, that the swaps cost more the
+    more workers meet there."""
     repeats = 3 if size.quick else 9
     median = lambda passes, what: statistics.median(p[what] for p in passes)
     rows = []
@@ -386,25 +388,6 @@ def barriers(size):
         table(f"A barrier alone: ms until the reducer knows that all updates are there, {repeats} times", ["store", "workers", "list min", "list median",
               "counter min", "counter median", "of medians", "swaps that failed", "requests, list", "requests, counter"], rows)
 
-        rows, turns, rounds = [], *((1, 8) if size.quick else (3, 22))
-        for shards in ((8,) if size.quick else (8, 16, 32)):
-            flags = kmeans(size.small, 64, rounds, shards)
-            expected = train([*flags, "--runtime", "threads", "--workers", "2"])["model_sha256"]
-            results = {"list": [], "counter": []}
-            for turn in range(turns):
-                for how in (("list", "counter") if turn % 2 else ("counter", "list")):
-                    results[how].append(train_on_store(flags, shards, environment, "--barrier", how))
-            equal = all(r["model_sha256"] == expected for both in results.values() for r in both)
-            listed, counted = ([r["round_s"] for r in results[how]] for how in ("list", "counter"))
-            ratio = statistics.median(counted) / statistics.median(listed)
-            rows.append([shards, shards, *(f"{f(v):.3f}" for v in (listed, counted) for f in (min, statistics.median)), f"{ratio:.2f}",
-                         *(statistics.median(r["bill"]["requests_total"] for r in results[how]) for how in ("list", "counter")), "equal" if equal else "NOT EQUAL"])
-            asked(f"a round of a job at Azurite, S = W = {shards}, counter over list", f"{ratio:.2f}", "> 1", equal and ratio > 1)
-            say(f"barriers, jobs with S = W = {shards}: {ratio:.2f}")
-        table(f"Whole jobs at Azurite, k-means of {size.text_small}, {rounds} rounds, {turns} turns: seconds a round", ["S", "W", "list min", "list median",
-              "counter min", "counter median", "of medians", "requests, list", "requests, counter", "model SHA-256"], rows)
-        print("\nWorkers look at most twice a second, on average, for each task they hold: rounds as short as these wait for the next look.")
-
 
 class Size:
     """Of what is learnt: about a second a round on two cores, and a fraction of it where requests are counted."""
@@ -412,9 +395,9 @@ class Size:
     def __init__(self, quick):
         self.quick = quick
         rows, fewer_rows, cols, self.clusters = (60_000, 30_000, 16, 200) if quick else (1_000_000, 200_000, 64, 4500)
-        self.points, self.fewer_points, self.small = points(rows, cols), points(fewer_rows, cols), points(20_000, 16)
+        self.points, self.fewer_points = points(rows, cols), points(fewer_rows, cols)
         text = f" x {cols}, K = {self.clusters:,}"
-        self.text, self.text_fewer, self.text_small = f"{rows:,}{text}", f"{fewer_rows:,}{text}", "20,000 x 16, K = 64"
+        self.text, self.text_fewer = f"{rows:,}{text}", f"{fewer_rows:,}{text}"
 
 
 def main():

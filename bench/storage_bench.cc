@@ -33,7 +33,7 @@
 #include "meanwhile/base/random.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/runtime/storage/pace.h"
-#include "meanwhile/runtime/storage/reducer.h"
+#include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/storage/azure/account.h"
 #include "meanwhile/storage/azure/azure.h"
 #include "meanwhile/storage/azure/sign.h"
@@ -132,6 +132,24 @@ Json get(const std::string& url, int count) {
   return {{"seconds", seconds}, {"sha256", digests}};
 }
 
+// The paper's other barrier: adds `part` to the numbers in the blob `name` by compare-and-swap.
+// Returns how many swaps failed because another worker's came between.
+int count_part(storage::BlobStore& blobs, const std::string& name, int part) {
+  for (int conflicts = 0;; ++conflicts) {
+    const auto blob = blobs.get(name);
+    Json numbers = Json::array();
+    if (blob) {
+      const auto* text = reinterpret_cast<const char*>(blob->bytes.data());
+      numbers = Json::parse(text, text + blob->bytes.size());
+    }
+    numbers.push_back(part);
+    const storage::Bytes bytes = runtime::json_bytes(numbers);
+    if (blob ? blobs.put_if_match(name, bytes, blob->etag) : blobs.put_if_absent(name, bytes)) {
+      return conflicts;
+    }
+  }
+}
+
 // One barrier: every worker, on a thread with connections of its own, puts an update of 1 KB, and
 // the reducer must learn that all are there. With the counter, each worker then adds itself to one
 // shared blob, and the reducer reads that instead of listing. The waits of the reducer are those of
@@ -171,7 +189,7 @@ Json pass(std::vector<std::unique_ptr<Opened>>& workers, Opened& reducer, const 
         starts[w] = now_s();
         attempt([&] {
           blobs.put_if_absent(fmt::format("{}/updates/{:05}", prefix, w), update);
-          if (counted) conflicts += runtime::count_part(blobs, counter, static_cast<int>(w));
+          if (counted) conflicts += count_part(blobs, counter, static_cast<int>(w));
         });
       });
     }
@@ -206,6 +224,12 @@ Json pass(std::vector<std::unique_ptr<Opened>>& workers, Opened& reducer, const 
   const std::int64_t used = requests() - before;
   if (reducer.store.blobs->list(prefix + "/updates/").size() != workers.size()) {
     throw std::runtime_error("a barrier opened too soon");
+  }
+  if (counted) {
+    const auto parts = runtime::get_json(*reducer.store.blobs, counter);
+    if (!parts || parts->get<std::set<std::size_t>>().size() != workers.size()) {
+      throw std::runtime_error("the counter lost a worker");
+    }
   }
   const double begin_s = *std::min_element(starts.begin(), starts.end());
   return {{"seconds", end_s - begin_s}, {"conflicts", conflicts.load()}, {"requests", used}};

@@ -129,7 +129,6 @@ def one_answer(box, learner):
         found = {"threads": on_threads(box, flags)}
         for workers in (1, 3, 8):
             found[f"{workers} workers"] = on_store(box, f"{flags} --workers {workers}")
-        found["counter"] = on_store(box, f"{flags} --workers 3 --barrier counter")
         expect_equal(found)
 
 

@@ -171,8 +171,7 @@ TEST(Cancel, LeavesNothingWhateverWorkersAreAt) {
   for (int turn = 0; turn < 6; ++turn) {
     SCOPED_TRACE(fmt::format("turn {}", turn));
     Place place;
-    const JobRecord record =
-        job.submit(place, 1, turn % 2 == 0 ? Barrier::kList : Barrier::kCounter).job;
+    const JobRecord record = job.submit(place, 1).job;
     std::atomic<int> calls = 0;
     Gate gate;
     Hooks hooks;
@@ -219,10 +218,10 @@ TEST(Worker, LeavesWhenItIsToldToAlsoBeforeTheJobIsReady) {
 
 // The room a job takes does not grow with its rounds.
 TEST(Job, KeepsAFewRoundsOnly) {
-  for (const Barrier barrier : {Barrier::kList, Barrier::kCounter}) {
-    const Job job(toy({.max_iter = 150}), barrier == Barrier::kList ? 3 : 9);
+  for (const int shards : {3, 9}) {
+    const Job job(toy({.max_iter = 150}), shards);
     Place place;
-    const JobRecord record = job.submit(place, 2, barrier).job;
+    const JobRecord record = job.submit(place, 2).job;
     std::size_t most_rounds = 0, most_states = 0;
     const auto look = [&](Workers::One&, const job::RoundEvent& event) {
       if (event.round % 10 != 0) return;

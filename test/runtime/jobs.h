@@ -181,17 +181,16 @@ struct Job {
     rounds = result.rounds;
   }
 
-  Submitted submit(OpenPlace& opened, double lease_s = 2, Barrier barrier = Barrier::kList) const {
+  Submitted submit(OpenPlace& opened, double lease_s = 2) const {
     const auto learner = kind.fresh();
     Submission submission{part, eval ? &*eval : nullptr, *learner};
     submission.seed = kSeed;
     submission.lease_s = lease_s;
-    submission.barrier = barrier;
     submission.parameters = Json{{"kind", kind.name}};
     return runtime::submit(opened.store, submission);
   }
-  Submitted submit(const Place& place, double lease_s = 2, Barrier barrier = Barrier::kList) const {
-    return submit(*place.open(), lease_s, barrier);
+  Submitted submit(const Place& place, double lease_s = 2) const {
+    return submit(*place.open(), lease_s);
   }
 
   MakeLearner make() const {

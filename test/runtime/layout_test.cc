@@ -131,10 +131,8 @@ TEST(Names, AreNamesOfBlobsAndAllDiffer) {
   for (const std::int64_t step : {std::int64_t{0}, std::int64_t{1}, far}) {
     add(names.state(step));
     add(names.total(step));
-    add(names.count_of_sums(step));
     for (const int g : {0, 1, 10'000}) {
       add(names.sum(step, g));
-      add(names.count(step, g));
       for (const int shard : {0, 99'999, 100'000}) add(names.update(step, g, shard));
     }
   }
@@ -148,8 +146,7 @@ TEST(Names, TellStepAndNumber) {
   const Names names{"abc"}, others{"abcd"};
   for (const std::int64_t step : {std::int64_t{0}, std::int64_t{7}, std::int64_t{123'456'789}}) {
     for (const std::string& name :
-         {names.update(step, 3, 12), names.sum(step, 3), names.total(step), names.count(step, 1),
-          names.count_of_sums(step)}) {
+         {names.update(step, 3, 12), names.sum(step, 3), names.total(step)}) {
       EXPECT_EQ(step_of(name, names), step) << name;
       EXPECT_EQ(step_of(name, others), std::nullopt) << name;
     }

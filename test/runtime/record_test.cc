@@ -27,7 +27,6 @@ JobRecord example() {
   record.state_sha256 = "bb";
   record.rounds_done = 3;
   record.lease_s = 2.5;
-  record.barrier = Barrier::kCounter;
   record.about = {{"submitted", "now"}};
   settle_id(record);
   return record;
@@ -52,7 +51,6 @@ TEST(JobRecord, IsReadBackFromItsText) {
     EXPECT_EQ(to_json(again).dump(), to_json(record).dump());
     EXPECT_EQ(again.seed, record.seed);
     EXPECT_EQ(again.lease_s, 2.5);
-    EXPECT_EQ(again.barrier, Barrier::kCounter);
     EXPECT_EQ(again.data.label_values, record.data.label_values);
     EXPECT_EQ(again.eval.has_value(), eval);
     EXPECT_EQ(again.shards(), 3);
@@ -69,7 +67,6 @@ TEST(JobRecord, HasAnIdOfAllThatTheModelDependsOn) {
     return record.id;
   };
   EXPECT_EQ(id_with([](JobRecord& r) { r.lease_s = 30; }), id);
-  EXPECT_EQ(id_with([](JobRecord& r) { r.barrier = Barrier::kList; }), id);
   EXPECT_EQ(id_with([](JobRecord& r) { r.about = {{"submitted", "later"}}; }), id);
   std::set<std::string> ids = {id};
   const std::vector<std::function<void(JobRecord&)>> changes = {
@@ -149,7 +146,7 @@ TEST(JobRecord, ThatIsNoneIsRefused) {
   const Json whole = to_json(example());
   for (const auto& [key, value] : whole.items()) {
     Json json = whole;
-    if (key != "eval" && key != "about" && key != "barrier") {
+    if (key != "eval" && key != "about") {
       json.erase(key);
       others.push_back(json);
     }

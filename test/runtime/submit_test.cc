@@ -23,7 +23,7 @@ void finish(const Place& place, const Job& job, const JobRecord& record) {
 TEST(Submit, PutsAJobThatWorkersFind) {
   const Job job = small_job();
   Place place;
-  const Submitted submitted = job.submit(place, 3, Barrier::kCounter);
+  const Submitted submitted = job.submit(place, 3);
   EXPECT_EQ(submitted.found, Found::kNothing);
   const auto found = find_job(*place.open()->store.blobs);
   ASSERT_TRUE(found);
@@ -38,11 +38,10 @@ TEST(Submit, FindsTheSameJobRunningOrFinishedAndChangesNothing) {
   Place place;
   const JobRecord record = job.submit(place, 3).job;
   const auto blobs = place.blobs();
-  const Submitted again = job.submit(place, 5, Barrier::kCounter);
+  const Submitted again = job.submit(place, 5);
   EXPECT_EQ(again.found, Found::kRunning);
   EXPECT_EQ(again.job.id, record.id);
   EXPECT_EQ(again.job.lease_s, 3);  // what the job has, not what was asked
-  EXPECT_EQ(again.job.barrier, Barrier::kList);
   EXPECT_EQ(place.blobs(), blobs);
   EXPECT_EQ(place.messages(), static_cast<int>(tasks_of(record.layout()).size()));
   finish(place, job, record);

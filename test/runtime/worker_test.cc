@@ -1,4 +1,4 @@
-// One answer: whatever the shards, the workers, their threads and the barrier.
+// One answer: whatever the shards, the workers and their threads.
 #include "meanwhile/runtime/storage/worker.h"
 
 #include <gmock/gmock.h>
@@ -9,12 +9,11 @@
 namespace meanwhile::runtime {
 namespace {
 
-void run(const Job& job, int workers, int threads, Barrier barrier) {
-  SCOPED_TRACE(fmt::format("{}, {} shards, {} workers of {} threads, {}", job.kind.name,
-                           job.part.shards.size(), workers, threads,
-                           barrier == Barrier::kList ? "list" : "counter"));
+void run(const Job& job, int workers, int threads) {
+  SCOPED_TRACE(fmt::format("{}, {} shards, {} workers of {} threads", job.kind.name,
+                           job.part.shards.size(), workers, threads));
   Place place;
-  const JobRecord record = job.submit(place, 2, barrier).job;
+  const JobRecord record = job.submit(place, 2).job;
   Workers all(record);
   for (int w = 0; w < workers; ++w) {
     all.start(place.open(), quick(fmt::format("w{}", w), threads), job.make());
@@ -34,7 +33,7 @@ TEST(Worker, GivesTheBitsOfTheLoopOfThreadsForEveryNumberOfShardsAndWorkers) {
     const Job job(toy(), shards);
     for (const int workers : {1, 2, 3, 5}) {
       if (shards < 9 && workers % 2 == 0) continue;
-      run(job, workers, 1 + workers % 2, shards % 2 == 0 ? Barrier::kList : Barrier::kCounter);
+      run(job, workers, 1 + workers % 2);
     }
   }
 }
@@ -43,7 +42,7 @@ TEST(Worker, GivesTheBitsOfTheLoopOfThreadsForEveryLearner) {
   int turn = 0;
   for (const Kind& kind : all_kinds()) {
     const Job job(kind, turn % 2 == 0 ? 9 : 3);
-    run(job, 1 + turn % 3, 1 + turn % 2, turn % 3 == 0 ? Barrier::kCounter : Barrier::kList);
+    run(job, 1 + turn % 3, 1 + turn % 2);
     ++turn;
   }
 }

@@ -143,10 +143,10 @@ class Secretive(Sandbox):
                 expect(at < 0, f"a secret is shown: {text[max(0, at - 200):at]}")
 
 
-def all_the_way(box, job, connection, name, connections=None, words=""):
+def all_the_way(box, job, connection, name, connections=None):
     """Submits, works with three processes, fetches and removes. Returns the model's SHA-256."""
     url = box.at(name)
-    box.run(f"submit {job} --lease 2 --store {url} --quiet {words}", connection=connection)
+    box.run(f"submit {job} --lease 2 --store {url} --quiet", connection=connection)
     state = box.json(f"status --store {url}", connection=connection)["state"]
     expect(state in ("waiting", "uploading"), state)
     with box.workers(url, connections or [connection] * 3, "--quiet") as running:
@@ -174,11 +174,9 @@ def check_jobs_with_a_signature(box):
 
 def check_train_on_the_server(box):
     found = {"threads": box.on_threads(JOBS["logistic"])}
-    for barrier in ("list", "counter"):
-        result = box.json(f"train {JOBS['logistic']} --runtime storage --store {box.at('train')} --workers 3 "
-                          f"--barrier {barrier} --quiet --out {barrier}")
-        found[barrier] = result["model_sha256"]
-        box.expect_nothing_left()
+    result = box.json(f"train {JOBS['logistic']} --runtime storage --store {box.at('train')} --workers 3 --quiet --out run")
+    found["azure"] = result["model_sha256"]
+    box.expect_nothing_left()
     expect_equal(found)
 
 
@@ -265,11 +263,11 @@ FAULTS = proxy.Faults(refused=0.005, dropped=0.01, cut=0.02, short=0.02, forged=
                       undead=0.5)
 
 
-def through_faults(box, learner, name, words=""):
+def through_faults(box, learner, name):
     model = box.on_threads(JOBS[learner])
     with proxy.Proxy(box.account.blobs, box.account.queues, box.seed, FAULTS) as faulty:
         doors = [box.account.connection(endpoints=faulty.door()) for _ in range(4)]
-        found = all_the_way(box, JOBS[learner], doors[0], name, doors[1:], words)
+        found = all_the_way(box, JOBS[learner], doors[0], name, doors[1:])
         befell = ", ".join(f"{count} {fault}" for fault, count in sorted(faulty.befallen.items()))
         print(f"  {learner}, of {faulty.requests} requests: {befell}", flush=True)
     expect_equal({"threads": model, "through faults": found})
@@ -284,7 +282,7 @@ def check_svm_through_faults(box):
 
 
 def check_logistic_through_faults(box):
-    through_faults(box, "logistic", "faulty-logistic", "--barrier counter")
+    through_faults(box, "logistic", "faulty-logistic")
 
 
 def check_a_server_that_is_away_for_a_while(box):

@@ -203,13 +203,12 @@ def run(box, draw, kills, deadline):
             words = f"{flags} --shards {shards}"
             if words not in models:
                 models[words] = box.json(f"train {words} --quiet --out threads-{len(models)}")["model_sha256"]
-            barrier = draw.choice(("list", "list", "counter"))
             begin, before, starts = time.monotonic(), chaos.kills, chaos.starts
-            found = chaos.job(f"{words} --barrier {barrier}", most_kills=-(-kills // (len(JOBS) * len(SHARDS))))
+            found = chaos.job(words, most_kills=-(-kills // (len(JOBS) * len(SHARDS))))
             expect(found == models[words], f"{words}: model {found}, on threads {models[words]}")
             rounds.append(round_seconds(box, f"run-{chaos.starts}"))
             done += 1
-            print(f"  {words} --barrier {barrier}: {chaos.kills - before} kills, {chaos.starts - starts} starts, "
+            print(f"  {words}: {chaos.kills - before} kills, {chaos.starts - starts} starts, "
                   f"{time.monotonic() - begin:.1f} s", flush=True)
     finally:
         for process in chaos.everybody():

@@ -32,10 +32,6 @@ void add_job_flags(CLI::App& app, StorageAsked& asked) {
   add_real(app, "--lease", asked.lease,
            "seconds without a sign after which a worker's tasks go to others", 1)
       ->group("Storage");
-  add_choice(app, "--barrier", asked.barrier, {"list", "counter"},
-             "how it is known that updates are there: by listing them, or by a shared counter "
-             "changed by compare-and-swap, to compare")
-      ->group("Storage");
 }
 
 runtime::Submitted submit_job(const Asked& asked, const StorageAsked& storage,
@@ -46,8 +42,6 @@ runtime::Submitted submit_job(const Asked& asked, const StorageAsked& storage,
   submission.seed = asked.seed;
   submission.rounds_done = asked.resumed ? asked.resumed->rounds : 0;
   submission.lease_s = storage.lease;
-  submission.barrier =
-      storage.barrier == "counter" ? runtime::Barrier::kCounter : runtime::Barrier::kList;
   submission.about = {{"files", asked.input.files()},
                       {"command", context.command_line},
                       {"submitted", iso_time()},

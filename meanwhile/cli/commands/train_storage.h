@@ -19,7 +19,6 @@ namespace meanwhile::cli {
 
 struct StorageAsked {
   double lease = 30, timeout = 600;
-  std::string barrier = "list";
 };
 void add_job_flags(CLI::App& app, StorageAsked& asked);
 

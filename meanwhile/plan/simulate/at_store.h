@@ -7,13 +7,13 @@
 
 #include "meanwhile/plan/simulate/assignment.h"
 #include "meanwhile/plan/simulate/simulation.h"
+#include "meanwhile/runtime/storage/timing.h"
 
 namespace meanwhile::plan {
 
-// As runtime/storage/worker.cc and runtime/storage/keeper.cc have it.
-inline constexpr double kSlow = 2;  // times as long as usual: late
-inline constexpr double kSlowAtLeastSeconds = 0.5;
-inline constexpr double kBeatSeconds = 5;
+using runtime::kBeatSeconds;
+using runtime::kSlow;
+using runtime::kSlowAtLeastSeconds;
 
 class AtStore {
  public:

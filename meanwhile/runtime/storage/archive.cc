@@ -169,16 +169,13 @@ void Archive::remove_before(std::int64_t step) {
     }
   } else {
     const Layout layout = job_.layout();
-    const bool counted = job_.barrier == Barrier::kCounter;
     for (std::int64_t old = removed_to_; old < step; ++old) {
       for (int shard = 0; shard < layout.shards; ++shard) {
         names.push_back(names_.update(old, layout.group_of(shard), shard));
       }
       for (int g = 0; g < layout.groups; ++g) {
         if (layout.two_levels()) names.push_back(names_.sum(old, g));
-        if (counted) names.push_back(names_.count(old, g));
       }
-      if (counted && layout.two_levels()) names.push_back(names_.count_of_sums(old));
       names.push_back(names_.total(old));
       names.push_back(names_.state(old));
     }
@@ -187,10 +184,10 @@ void Archive::remove_before(std::int64_t step) {
   removed_to_ = step;
 }
 
-void Archive::finish(const ShardRunner* bench, const Json& ended, double patience_s,
+void Archive::finish(const ShardRunner& bench, const Json& ended, double patience_s,
                      const std::string& worker) {
   chores_.finish();
-  if (bench != nullptr) store_.blobs->put(names_.model(), bench->state());
+  store_.blobs->put(names_.model(), bench.state());
   store_.blobs->put(names_.metrics(), bytes_of(all_metrics()));
   store_.blobs->put(names_.result(), json_bytes(ended));
   wait_for_others(patience_s, worker);

@@ -41,7 +41,7 @@ class Archive {
   void keep(const ShardRunner& bench, std::size_t total_bytes);
   // The result, the model, and nothing else but the usage is left behind. `ended`: fields of
   // result.json. REQUIRES: no other worker needs a round any more, or is told by the result.
-  void finish(const ShardRunner* bench, const Json& ended, double patience_s,
+  void finish(const ShardRunner& bench, const Json& ended, double patience_s,
               const std::string& worker);
   void check() const { chores_.check(); }
   // Waits until what was begun is at the store.

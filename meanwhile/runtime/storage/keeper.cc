@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/runtime/storage/timing.h"
 
 namespace meanwhile::runtime {
 
 namespace {
 
-constexpr int kMostMessages = 32;   // of one lease
-constexpr double kBeatSeconds = 5;  // at most, between two signs of life
-constexpr double kLateSeconds = 1;  // that a sign may come late
+constexpr int kMostMessages = 32;  // of one lease
 
 }  // namespace
 

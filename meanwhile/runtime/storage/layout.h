@@ -7,8 +7,6 @@
 //   ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
 //   ID/rounds/RRRRRRRR/sums/GGGG       the sum of group G
 //   ID/rounds/RRRRRRRR/total           the sum of all: whoever absorbs it is at step R + 1
-//   ID/rounds/RRRRRRRR/count/GGGG      with --barrier counter: whose updates of the group are there
-//   ID/rounds/RRRRRRRR/count/sums      with --barrier counter: which groups' sums are there
 //   ID/live/WORKER                     what a worker says of itself, every few seconds
 //   ID/usage/WORKER                    what a worker that has gone had used
 //   ID/metrics.jsonl, ID/model, ID/result.json     the result
@@ -104,12 +102,6 @@ struct Names {
   }
   std::string total(std::int64_t step) const {
     return fmt::format("{}/rounds/{:08}/total", id, step);
-  }
-  std::string count(std::int64_t step, int g) const {
-    return fmt::format("{}/rounds/{:08}/count/{:04}", id, step, g);
-  }
-  std::string count_of_sums(std::int64_t step) const {
-    return fmt::format("{}/rounds/{:08}/count/sums", id, step);
   }
   std::string live() const { return id + "/live/"; }
   std::string live(const std::string& worker) const { return id + "/live/" + worker; }

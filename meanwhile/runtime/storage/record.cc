@@ -70,7 +70,6 @@ Json to_json(const JobRecord& record) {
   Json json = {{"kind", "job"}, {"id", record.id}};
   json.update(essence(record));
   json["lease_s"] = record.lease_s;
-  json["barrier"] = record.barrier == Barrier::kCounter ? "counter" : "list";
   json["about"] = record.about;
   return json;
 }
@@ -103,8 +102,6 @@ JobRecord record_from_json(const Json& json, const std::string& name) {
     json.at("state_sha256").get_to(record.state_sha256);
     json.at("rounds_done").get_to(record.rounds_done);
     json.at("lease_s").get_to(record.lease_s);
-    record.barrier =
-        json.value("barrier", "list") == "counter" ? Barrier::kCounter : Barrier::kList;
     record.about = json.value("about", Json::object());
     JobRecord again = record;
     settle_id(again);

@@ -14,8 +14,6 @@ namespace meanwhile::runtime {
 
 using base::Json;
 
-enum class Barrier { kList, kCounter };
-
 struct JobRecord {
   std::string id;  // a hash of all that the model depends on: the same job has the same id
   std::string version;
@@ -27,15 +25,14 @@ struct JobRecord {
   std::string state_sha256;      // of the state before step 0
   std::int64_t rounds_done = 0;  // behind that state
   double lease_s = 30;           // a worker that gave no sign for so long has gone
-  Barrier barrier = Barrier::kList;
-  Json about;  // for the user: files, command, when and where it was submitted
+  Json about;                    // for the user: files, command, when and where it was submitted
 
   int shards() const { return static_cast<int>(data.shard_rows.size()); }
   Layout layout() const { return layout_of(shards()); }
   Names names() const { return {id}; }
 };
 
-// Settles `id` from all the rest but lease_s, barrier and about.
+// Settles `id` from all the rest but lease_s and about.
 void settle_id(JobRecord& record);
 
 Json to_json(const JobRecord& record);

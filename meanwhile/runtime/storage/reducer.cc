@@ -9,7 +9,6 @@
 #include "meanwhile/runtime/storage/reducer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "meanwhile/base/error.h"
@@ -20,17 +19,11 @@ namespace meanwhile::runtime {
 namespace {
 
 constexpr double kForever = 3600;  // a bell ends it
-constexpr int kMostCut = 500;      // downloads of a counter that came cut
 
 }  // namespace
 
 Reducer::Reducer(storage::BlobStore& blobs, const JobRecord& job, PollBudget& budget, Bell& bell)
-    : blobs_(blobs),
-      job_(job),
-      names_(job.names()),
-      layout_(job.layout()),
-      budget_(budget),
-      bell_(bell) {
+    : blobs_(blobs), names_(job.names()), layout_(job.layout()), budget_(budget), bell_(bell) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -207,15 +200,6 @@ std::set<int> Reducer::present(const Sum& sum) {
       parts.insert(static_cast<int>(part));
     }
   };
-  if (job_.barrier == Barrier::kCounter) {
-    const auto numbers =
-        get_json(blobs_, of_sums ? names_.count_of_sums(sum.step) : names_.count(sum.step, group));
-    if (!numbers || !numbers->is_array()) return parts;
-    for (const Json& number : *numbers) {
-      if (number.is_number_integer()) add(number.get<std::int64_t>());
-    }
-    return parts;
-  }
   const std::string prefix = of_sums ? names_.sums(sum.step) : names_.group(sum.step, group);
   for (const storage::BlobInfo& blob : blobs_.list(prefix)) {
     if (const auto number = number_of(blob.name)) add(*number);
@@ -267,9 +251,6 @@ void Reducer::finish(Sum& sum) {
   const bool root = sum.task.kind == Task::Kind::kRoot;
   const int part = sum.task.index;
   blobs_.put(root ? names_.total(sum.step) : names_.sum(sum.step, part), seal_update(total));
-  if (!root && job_.barrier == Barrier::kCounter) {
-    count_part(blobs_, names_.count_of_sums(sum.step), part);
-  }
   SharedSum above;
   {
     const std::lock_guard lock(mutex_);
@@ -287,32 +268,6 @@ void Reducer::finish(Sum& sum) {
   exchange::Update copy = above->sum.take();
   std::copy(total.begin(), total.end(), copy.begin());
   give(*above, part, std::move(copy));
-}
-
-int count_part(storage::BlobStore& blobs, const std::string& name, int part) {
-  int cut = 0;
-  for (int conflicts = 0;; ++conflicts) {
-    const auto blob = blobs.get(name);
-    Json numbers = Json::array();
-    if (blob) {
-      const auto* text = reinterpret_cast<const char*>(blob->bytes.data());
-      numbers = Json::parse(text, text + blob->bytes.size(), nullptr, false);
-      if (!numbers.is_array()) {  // cut on its way
-        if (++cut > kMostCut) {
-          throw base::Error(base::ErrorKind::kFailed, "{}/{}: cannot be read whole", blobs.name(),
-                            name);
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        continue;
-      }
-      if (std::find(numbers.begin(), numbers.end(), Json(part)) != numbers.end()) return conflicts;
-    }
-    numbers.push_back(part);
-    const storage::Bytes bytes = json_bytes(numbers);
-    if (blob ? blobs.put_if_match(name, bytes, blob->etag) : blobs.put_if_absent(name, bytes)) {
-      return conflicts;
-    }
-  }
 }
 
 }  // namespace meanwhile::runtime

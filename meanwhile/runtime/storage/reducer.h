@@ -76,7 +76,6 @@ class Reducer {
   SharedSum find(Task task);
 
   storage::BlobStore& blobs_;
-  const JobRecord& job_;
   const Names names_;
   const Layout layout_;
   PollBudget& budget_;
@@ -95,9 +94,5 @@ class Reducer {
   Bell own_bell_;
   std::thread thread_;
 };
-
-// Adds `part` to the numbers in the counter blob `name` by compare-and-swap: the paper's other
-// barrier. Returns how often somebody else came between.
-int count_part(storage::BlobStore& blobs, const std::string& name, int part);
 
 }  // namespace meanwhile::runtime

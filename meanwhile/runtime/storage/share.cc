@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "meanwhile/runtime/storage/missing.h"
+#include "meanwhile/runtime/storage/timing.h"
 
 namespace meanwhile::runtime {
 
 namespace {
 
-constexpr double kGraceSeconds = 1;  // before more than a fair share is taken
-constexpr int kStepsTwice = 3;       // running: then another worker must hold the same shard
+constexpr int kStepsTwice = 3;  // running: then another worker must hold the same shard
 
 }  // namespace
 

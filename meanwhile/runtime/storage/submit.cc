@@ -81,7 +81,6 @@ Submitted submit(storage::Store& store, const Submission& submission,
   job.state_sha256 = data::sha256(file.tensors);
   job.rounds_done = submission.rounds_done;
   job.lease_s = submission.lease_s;
-  job.barrier = submission.barrier;
   job.about = submission.about;
   settle_id(job);
 
@@ -95,7 +94,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
     was_there = claim(blobs, job);
   }
   if (was_there) {
-    if (auto there = find_job(blobs)) job = std::move(*there);  // with the lease and barrier it has
+    if (auto there = find_job(blobs)) job = std::move(*there);  // with the lease it has
     submitted.found = blobs.get(names.result())  ? Found::kFinished
                       : blobs.get(names.ready()) ? Found::kRunning
                                                  : Found::kUnready;

@@ -20,7 +20,6 @@ struct Submission {
   std::uint64_t seed = 0;
   std::int64_t rounds_done = 0;  // behind that state
   double lease_s = 30;
-  Barrier barrier = Barrier::kList;
   Json about = {};
   int threads = 1;
 };

@@ -25,6 +25,7 @@
 #include "meanwhile/runtime/storage/reducer.h"
 #include "meanwhile/runtime/storage/result.h"
 #include "meanwhile/runtime/storage/share.h"
+#include "meanwhile/runtime/storage/timing.h"
 
 namespace meanwhile::runtime {
 
@@ -33,13 +34,6 @@ using base::ErrorKind;
 using base::now_s;
 
 namespace {
-
-constexpr double kSlow = 2;  // times as long as usual: late
-constexpr double kSlowAtLeastSeconds = 0.5;
-constexpr double kLookRoundSeconds =
-    1;  // between two looks whether the job has gone ahead or ended
-constexpr double kLongestWaitSeconds = 0.1;  // between two looks at all the rest
-constexpr double kPatienceSeconds = 10;      // for others to see that the job has ended
 
 class Worker {
  public:
@@ -294,9 +288,6 @@ void Worker::make_updates(const std::set<int>& shards, const std::set<int>& held
     const bool first =
         store_.blobs->put_if_absent(names_.update(step, group, shard), seal_update(update));
     put_s_ += now_s() - begin_s;
-    if (job_.barrier == Barrier::kCounter) {
-      count_part(*store_.blobs, names_.count(step, group), shard);
-    }
     reducer_.own(step, shard, update);
     const std::lock_guard lock(mutex);
     made_.insert(shard);
@@ -385,7 +376,7 @@ bool Worker::end() {
       ended["objective"] = last_->objective;
       if (last_->record.is_object()) ended["record"] = last_->record;
     }
-    archive_.finish(&bench_, ended, kPatienceSeconds, options_.id);
+    archive_.finish(bench_, ended, kPatienceSeconds, options_.id);
     result_.ended = std::move(ended);
     result_.rounds = bench_.rounds();
     ended_ = true;
@@ -447,8 +438,8 @@ bool Worker::has_ended() {
 // Whether the job has gone ahead without this worker, or has ended. Returns whether it has.
 bool Worker::look_round() {
   const double now = now_s();
-  const bool due = now - std::max(looked_s_, step_s_) >= kLookRoundSeconds;
-  if (!due && !(keeper_.end_seen() && now - looked_s_ >= 0.1)) return false;
+  const bool due = now - std::max(looked_s_, step_s_) >= kLookSeconds;
+  if (!due && !(keeper_.end_seen() && now - looked_s_ >= kHintedLookSeconds)) return false;
   looked_s_ = now;
   if (has_ended()) return true;
   if (done_) return false;
