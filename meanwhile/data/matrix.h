@@ -48,6 +48,12 @@ inline constexpr bool kIsSparse = std::is_same_v<M, Sparse<typename M::Value>>;
 
 using Matrix = std::variant<Dense<float>, Dense<double>, Sparse<float>, Sparse<double>>;
 
+inline bool is_sparse(const Matrix& x) {
+  return std::visit([](const auto& m) { return kIsSparse<std::decay_t<decltype(m)>>; }, x);
+}
+inline bool is_float32(const Matrix& x) {
+  return std::visit([](const auto& m) { return sizeof(*m.values) == sizeof(float); }, x);
+}
 inline std::int64_t rows(const Matrix& x) {
   return std::visit([](const auto& m) { return m.rows; }, x);
 }

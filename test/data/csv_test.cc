@@ -1,7 +1,6 @@
-#include "meanwhile/data/files/csv.h"
-
 #include <gtest/gtest.h>
 
+#include "meanwhile/data/files/readers.h"
 #include "test/data/parsing.h"
 
 namespace meanwhile::data {
@@ -19,12 +18,12 @@ ReadOptions columns(const std::string& label, const std::string& weight = "",
 }
 
 Rows<float> csv(const std::string& text, const ReadOptions& options = {}) {
-  return parse<float>({text}, Format::kCsv, options);
+  return parse<float>({text}, kCsvReader, options);
 }
 
 std::string error(const std::string& text, const ReadOptions& options = {},
                   ErrorKind kind = ErrorKind::kInput) {
-  return parse_error({text}, Format::kCsv, options, kind);
+  return parse_error({text}, kCsvReader, options, kind);
 }
 
 TEST(Csv, ReadsNumbersWithAndWithoutHeader) {
@@ -205,13 +204,13 @@ TEST(Csv, NamesTheKnownColumnsWhenOneIsUnknown) {
 }
 
 TEST(Csv, SeveralFilesMayRepeatTheHeader) {
-  const auto rows = parse<float>({"x,y\n1,2\n", "x,y\n3,4", "5,6\n"}, Format::kCsv);
+  const auto rows = parse<float>({"x,y\n1,2\n", "x,y\n3,4", "5,6\n"}, kCsvReader);
   EXPECT_EQ(rows.values, (std::vector<float>{1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(parse_error({"x,y\n1,2\n", "x,z\n3,4"}, Format::kCsv),
+  EXPECT_EQ(parse_error({"x,y\n1,2\n", "x,z\n3,4"}, kCsvReader),
             "file1: its header is not that of file0");
-  EXPECT_EQ(parse_error({"x,y\n1,2\n", "3,4,5\n"}, Format::kCsv),
+  EXPECT_EQ(parse_error({"x,y\n1,2\n", "3,4,5\n"}, kCsvReader),
             "file1: found 3 fields, expected 2 as in file0");
-  EXPECT_EQ(parse_error({"1,2\n3,4\n", "5,6\n7,x\n"}, Format::kCsv).substr(0, 37),
+  EXPECT_EQ(parse_error({"1,2\n3,4\n", "5,6\n7,x\n"}, kCsvReader).substr(0, 37),
             "file1: line 2, column 3: found 'x' in");
 }
 
@@ -219,7 +218,7 @@ TEST(Csv, RefusesAFileWithoutRows) {
   EXPECT_EQ(error(""), "file0: has no rows");
   EXPECT_EQ(error("# nothing\n\n\n"), "file0: has no rows");
   EXPECT_EQ(error("a,b\n"), "file0: has no rows");
-  EXPECT_EQ(parse_error({"1,2\n", ""}, Format::kCsv), "file1: has no rows");
+  EXPECT_EQ(parse_error({"1,2\n", ""}, kCsvReader), "file1: has no rows");
 }
 
 TEST(Csv, ALineMayBeLongerThanAChunkButNotWithoutLimit) {

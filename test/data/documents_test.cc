@@ -1,10 +1,8 @@
 // Plain text as data, from the first look at a file to counts with names.
-#include "meanwhile/data/text/documents.h"
-
 #include <gtest/gtest.h>
 
 #include "meanwhile/data/files/convert.h"
-#include "meanwhile/data/files/detect.h"
+#include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/text/match.h"
 #include "test/data/compressed.h"
 #include "test/data/parsing.h"
@@ -22,7 +20,7 @@ std::shared_ptr<const Vocabulary> vocabulary(Words words) {
 
 ReadOptions counting(Words words) {
   ReadOptions options;
-  options.format = Format::kText;
+  options.format = &kTextReader;
   options.vocabulary = vocabulary(std::move(words));
   return options;
 }
@@ -30,13 +28,13 @@ ReadOptions counting(Words words) {
 // Every word is a column.
 ReadOptions all_words() {
   ReadOptions options;
-  options.format = Format::kText;
+  options.format = &kTextReader;
   options.words = {1, 1, 1000, "none"};
   return options;
 }
 
 TEST(Documents, ALineIsADocumentAnEmptyOneToo) {
-  const auto rows = parse<float>({"bb aa Bb\n\n  \r\ncc?\r\nzz cc-cc, aa"}, Format::kText,
+  const auto rows = parse<float>({"bb aa Bb\n\n  \r\ncc?\r\nzz cc-cc, aa"}, kTextReader,
                                  counting({"aa", "bb", "cc"}));
   EXPECT_TRUE(rows.sparse);
   EXPECT_EQ(rows.rows, 5);
@@ -49,16 +47,16 @@ TEST(Documents, ALineIsADocumentAnEmptyOneToo) {
 }
 
 TEST(Documents, WordsOfTheVocabularyCountHoweverShort) {
-  const auto rows = parse<double>({"I c 7 the I\n"}, Format::kText, counting({"the", "i", "7"}));
+  const auto rows = parse<double>({"I c 7 the I\n"}, kTextReader, counting({"the", "i", "7"}));
   EXPECT_EQ(rows.columns, (std::vector<std::int32_t>{0, 1, 2}));
   EXPECT_EQ(rows.values, (std::vector<double>{1, 2, 1}));
 }
 
 TEST(Documents, BadTextIsNamedByLineAndColumn) {
-  EXPECT_EQ(parse_error({"aa\n\nbb \xff\n"}, Format::kText, counting({"aa"})),
+  EXPECT_EQ(parse_error({"aa\n\nbb \xff\n"}, kTextReader, counting({"aa"})),
             "file0: line 3, column 4: found byte 0xff, expected text in UTF-8; convert the file "
             "first, for instance with iconv -f WINDOWS-1252 -t UTF-8");
-  EXPECT_EQ(parse_error({""}, Format::kText, counting({"aa"})), "file0: has no rows");
+  EXPECT_EQ(parse_error({""}, kTextReader, counting({"aa"})), "file0: has no rows");
 }
 
 TEST(Documents, WordsAreChosenFromAllFiles) {
@@ -144,20 +142,6 @@ TEST(Documents, ColumnsOfOtherFormatsGetNames) {
   EXPECT_EQ(error("a.libsvm"), "a.libsvm: 2 columns, but the vocabulary has 1 words");
   EXPECT_EQ(error("named.csv"),
             "named.csv: its columns have names, and they are not those of the vocabulary");
-}
-
-TEST(Documents, AreFoundByContentWhereTheyAreExpected) {
-  const auto found = [](const char* text) { return format_of_content(text, Format::kText); };
-  EXPECT_EQ(found("It was a dark night.\n"), Format::kText);
-  EXPECT_EQ(found("Meeting 12:30 at noon\nlunch 13:00 there\n"), Format::kText);
-  EXPECT_EQ(found("5 12:30 trains\n"), Format::kText);
-  EXPECT_EQ(found("one, two, three\nfour, five, six\n"), Format::kText);
-  EXPECT_EQ(found(""), Format::kText);
-  EXPECT_EQ(found("1 3:2 4:1 # x y\n2 qid:1 1:1\n"), Format::kLibsvm);
-  EXPECT_EQ(found("3\n2\n1\n1 1 1\n"), Format::kDocword);
-  EXPECT_EQ(found("1,2\n3,4\n"), Format::kCsv);
-  EXPECT_EQ(found("x;y\n3;-4e2\n"), Format::kCsv);
-  EXPECT_EQ(format_of_content("It was a dark night.\n"), Format::kCsv);
 }
 
 TEST(Match, ColumnsGoWhereTheirNamesAre) {

@@ -1,14 +1,13 @@
-#include "meanwhile/data/files/docword.h"
-
 #include <gtest/gtest.h>
 
+#include "meanwhile/data/files/readers.h"
 #include "test/data/parsing.h"
 
 namespace meanwhile::data {
 namespace {
 
-Rows<float> docword(const std::string& text) { return parse<float>({text}, Format::kDocword); }
-std::string error(const std::string& text) { return parse_error({text}, Format::kDocword); }
+Rows<float> docword(const std::string& text) { return parse<float>({text}, kDocwordReader); }
+std::string error(const std::string& text) { return parse_error({text}, kDocwordReader); }
 
 TEST(Docword, ReadsCountsAndLeavesEmptyDocumentsEmpty) {
   const auto rows = docword("6\n9\n5\n2 1 3\n2 4 1\n3 9 2\n5 1 1\n5 2 7\n");
@@ -28,7 +27,7 @@ TEST(Docword, SortsTheWordsOfADocument) {
 }
 
 TEST(Docword, SeveralFilesFollowEachOther) {
-  const auto rows = parse<float>({"2\n3\n1\n1 3 1\n", "1\n5\n1\n1 2 4\n"}, Format::kDocword);
+  const auto rows = parse<float>({"2\n3\n1\n1 3 1\n", "1\n5\n1\n1 2 4\n"}, kDocwordReader);
   EXPECT_EQ(rows.cols, 5);
   EXPECT_EQ(rows.row_start, (std::vector<std::int64_t>{0, 1, 1, 2}));
 }

@@ -1,17 +1,15 @@
-#include "meanwhile/data/files/ldac.h"
-
 #include <gtest/gtest.h>
 
-#include "meanwhile/data/files/detect.h"
+#include "meanwhile/data/files/readers.h"
 #include "test/data/parsing.h"
 
 namespace meanwhile::data {
 namespace {
 
-std::string error(const std::string& text) { return parse_error({text}, Format::kLdac); }
+std::string error(const std::string& text) { return parse_error({text}, kLdacReader); }
 
 TEST(Ldac, ReadsCountsOfWordsFromZeroInAnyOrder) {
-  const auto rows = parse<float>({"3 5:1 0:2 3:4\n0\n\n1  7:12 \r\n", "1 0:1"}, Format::kLdac);
+  const auto rows = parse<float>({"3 5:1 0:2 3:4\n0\n\n1  7:12 \r\n", "1 0:1"}, kLdacReader);
   EXPECT_TRUE(rows.sparse);
   EXPECT_EQ(rows.cols, 8);
   EXPECT_EQ(rows.row_start, (std::vector<std::int64_t>{0, 3, 3, 4, 5}));
@@ -20,7 +18,7 @@ TEST(Ldac, ReadsCountsOfWordsFromZeroInAnyOrder) {
   EXPECT_TRUE(rows.labels.empty());
   ReadOptions wide;
   wide.n_features = 20;
-  EXPECT_EQ(parse<float>({"1 0:1\n"}, Format::kLdac, wide).cols, 20);
+  EXPECT_EQ(parse<float>({"1 0:1\n"}, kLdacReader, wide).cols, 20);
 }
 
 TEST(Ldac, RefusesWhatIsNot) {
@@ -37,11 +35,6 @@ TEST(Ldac, RefusesWhatIsNot) {
   EXPECT_EQ(error("x 0:1\n"),
             "file0: line 1, column 1: found 'x', expected the number of words that follow");
   EXPECT_EQ(error("\n"), "file0: has no rows");
-}
-
-TEST(Ldac, IsKnownByName) {
-  EXPECT_EQ(format_of_name("ap.ldac"), Format::kLdac);
-  EXPECT_EQ(format_of_name("ap.lda-c.gz"), Format::kLdac);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-#include "meanwhile/data/files/libsvm.h"
-
 #include <gtest/gtest.h>
 
+#include "meanwhile/data/files/readers.h"
 #include "test/data/parsing.h"
 
 namespace meanwhile::data {
@@ -10,10 +9,10 @@ namespace {
 Rows<float> libsvm(const std::string& text, std::int64_t n_features = 0) {
   ReadOptions options;
   options.n_features = n_features;
-  return parse<float>({text}, Format::kLibsvm, options);
+  return parse<float>({text}, kLibsvmReader, options);
 }
 
-std::string error(const std::string& text) { return parse_error({text}, Format::kLibsvm); }
+std::string error(const std::string& text) { return parse_error({text}, kLibsvmReader); }
 
 TEST(Libsvm, ReadsRowsLabelsAndEmptyRows) {
   const auto rows = libsvm("+1 1:0.5 3:-2e1\n-1\n2.5 10:7\n");
@@ -82,7 +81,7 @@ TEST(Libsvm, PairsOfAnyLengthAreRead) {
   }
   const TemporaryFolder folder;
   write_text(folder / "a", text);
-  const auto rows = rows_of<float>(parse_files({folder / "a"}, Format::kLibsvm, {}, {4096, 2}));
+  const auto rows = rows_of<float>(parse_files({folder / "a"}, kLibsvmReader, {}, {4096, 2}));
   EXPECT_EQ(rows.columns, columns);
   EXPECT_EQ(rows.values, values);
 }

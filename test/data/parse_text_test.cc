@@ -16,8 +16,8 @@ std::string csv_lines(int first, int last) {
 }
 
 TEST(ParseText, RowsKeepTheOrderOfManyChunksAndFiles) {
-  const auto rows = parse<double>({csv_lines(0, 999), csv_lines(1000, 1000), csv_lines(1001, 1500)},
-                                  Format::kCsv);
+  const auto rows =
+      parse<double>({csv_lines(0, 999), csv_lines(1000, 1000), csv_lines(1001, 1500)}, kCsvReader);
   ASSERT_EQ(rows.rows, 1501);
   for (std::size_t i = 0; i <= 1500; ++i) {
     ASSERT_EQ(rows.values[2 * i], static_cast<double>(i));
@@ -29,11 +29,11 @@ TEST(ParseText, OfSeveralErrorsTheFirstIsThrownHoweverManyThreads) {
   // Long chunks before the first error and short ones behind it, so that later errors are found
   // sooner.
   const std::string text = csv_lines(1, 300) + "x,1\n" + csv_lines(302, 400) + "1,y\n1\n";
-  EXPECT_EQ(parse_error({text, "1,z\n"}, Format::kCsv).substr(0, 36),
+  EXPECT_EQ(parse_error({text, "1,z\n"}, kCsvReader).substr(0, 36),
             "file0: line 301, column 1: found 'x'");
-  EXPECT_EQ(parse_error({csv_lines(1, 400), csv_lines(1, 77) + "1,z\n", "3\n"}, Format::kCsv)
-                .substr(0, 35),
-            "file1: line 78, column 3: found 'z'");
+  EXPECT_EQ(
+      parse_error({csv_lines(1, 400), csv_lines(1, 77) + "1,z\n", "3\n"}, kCsvReader).substr(0, 35),
+      "file1: line 78, column 3: found 'z'");
 }
 
 TEST(ParseText, ABadLineBeforeTheCutOfACompressedFileIsReportedFirst) {
@@ -46,7 +46,7 @@ TEST(ParseText, ABadLineBeforeTheCutOfACompressedFileIsReportedFirst) {
     write_text(folder / "a.csv.gz", compressed.substr(0, compressed.size() - 100));
     for (const Way& way : {Way{1 << 20, 1}, Way{1 << 16, 2}, Way{4096, 4}}) {
       const std::string message =
-          input_error_of([&] { parse_files({folder / "a.csv.gz"}, Format::kCsv, {}, way); });
+          input_error_of([&] { parse_files({folder / "a.csv.gz"}, kCsvReader, {}, way); });
       EXPECT_NE(message.find(bad ? "found 'bad'" : "the file was cut short"), message.npos)
           << message;
     }
@@ -58,7 +58,7 @@ TEST(ParseText, AMissingFileIsReportedInItsTurn) {
   write_text(folder / "a", "1,2\n");
   write_text(folder / "bad", "1,2\n1,x\n");
   const auto error = [&](const std::vector<std::filesystem::path>& paths) {
-    return input_error_of([&] { parse_files(paths, Format::kCsv, {}, {16, 4}); });
+    return input_error_of([&] { parse_files(paths, kCsvReader, {}, {16, 4}); });
   };
   EXPECT_EQ(error({folder / "a", folder / "none", folder / "bad"}),
             (folder / "none").string() + ": No such file or directory");

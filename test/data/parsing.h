@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/files/input_files.h"
 #include "meanwhile/data/files/memory_sink.h"
-#include "meanwhile/data/files/text_formats.h"
+#include "meanwhile/data/files/readers.h"
 #include "test/temporary_folder.h"
 
 namespace meanwhile::data {
@@ -62,16 +63,16 @@ struct Way {
 };
 inline constexpr Way kWays[] = {{1 << 20, 1}, {1, 1}, {16, 1}, {16, 2}, {50, 3}, {16, 4}};
 
-inline Dataset parse_files(const std::vector<std::filesystem::path>& paths, Format format,
+inline Dataset parse_files(const std::vector<std::filesystem::path>& paths, const Reader& reader,
                            const ReadOptions& options, const Way& way) {
   std::vector<InputFile> files;
-  for (const auto& path : paths) files.push_back({path, format, true, nullptr});
+  for (const auto& path : paths) files.push_back({path, &reader, true, nullptr});
   const ChunkLimits limits{way.chunk_bytes, 1 << 20};
   const auto run = [&]<class T>(T) {
-    const auto parser = text_format<T>(files.front(), options);
-    MemorySink<T> sink(parser->sparse());
-    parse_text(text_inputs(files), *parser, sink, way.threads, limits);
-    return sink.finish(parser->description());
+    const auto format = open_text<T>(*reader.text(), options);
+    MemorySink<T> sink(format->sparse());
+    parse_text(text_inputs(files), *format, sink, way.threads, limits);
+    return sink.finish(format->description());
   };
   return options.dtype == DType::kFloat32 ? run(0.0f) : run(0.0);
 }
@@ -79,7 +80,8 @@ inline Dataset parse_files(const std::vector<std::filesystem::path>& paths, Form
 // Parses `texts` as so many files in all the ways and checks that they agree; returns what all
 // gave.
 template <class T>
-Rows<T> parse(const std::vector<std::string>& texts, Format format, ReadOptions options = {}) {
+Rows<T> parse(const std::vector<std::string>& texts, const Reader& reader,
+              ReadOptions options = {}) {
   const TemporaryFolder folder;
   std::vector<std::filesystem::path> paths;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -89,7 +91,7 @@ Rows<T> parse(const std::vector<std::string>& texts, Format format, ReadOptions 
   options.dtype = std::is_same_v<T, float> ? DType::kFloat32 : DType::kFloat64;
   std::vector<Rows<T>> found;
   for (const Way& way : kWays) {
-    found.push_back(rows_of<T>(parse_files(paths, format, options, way)));
+    found.push_back(rows_of<T>(parse_files(paths, reader, options, way)));
     EXPECT_TRUE(found.back() == found.front())
         << "chunks of " << way.chunk_bytes << " bytes, " << way.threads << " threads";
   }
@@ -97,7 +99,7 @@ Rows<T> parse(const std::vector<std::string>& texts, Format format, ReadOptions 
 }
 
 // The message that all the ways give for a file of this text, without the name of its folder.
-inline std::string parse_error(const std::vector<std::string>& texts, Format format,
+inline std::string parse_error(const std::vector<std::string>& texts, const Reader& reader,
                                const ReadOptions& options = {},
                                base::ErrorKind kind = base::ErrorKind::kInput) {
   const TemporaryFolder folder;
@@ -110,7 +112,7 @@ inline std::string parse_error(const std::vector<std::string>& texts, Format for
   for (const Way& way : kWays) {
     std::string message = "no error";
     try {
-      parse_files(paths, format, options, way);
+      parse_files(paths, reader, options, way);
     } catch (const base::Error& error) {
       EXPECT_EQ(error.kind(), kind) << error.what();
       message = error.what();

@@ -87,7 +87,7 @@ TEST_F(ReadTest, SparseFormatsAreFoundByNameOrContent) {
 
 TEST_F(ReadTest, TheFormatCanBeForced) {
   ReadOptions options;
-  options.format = Format::kCsv;
+  options.format = &kCsvReader;
   EXPECT_EQ(rows(read({file("a.svm", "1 2\n3 4\n")}, options).x), 2);
 }
 

@@ -1,22 +1,15 @@
-#include <memory>
-
-#include "meanwhile/data/files/csv.h"
+#include "meanwhile/data/files/readers.h"
 #include "test/fuzz/text_fuzz.h"
 
-using meanwhile::data::CsvFormat;
 using meanwhile::data::ReadOptions;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const auto check = [&](const ReadOptions& options) {
-    meanwhile::fuzz::check_text<float>(meanwhile::fuzz::as_bytes(bytes, size), [&options] {
-      return std::make_unique<CsvFormat<float>>(options);
-    });
-  };
-  check({});
+  const auto input = meanwhile::fuzz::as_bytes(bytes, size);
+  meanwhile::fuzz::check_text<float>(input, meanwhile::data::kCsvReader, {});
   ReadOptions labelled;
   labelled.header = true;
   labelled.label_column = "-1";
   labelled.weight_column = "0";
-  check(labelled);
+  meanwhile::fuzz::check_text<float>(input, meanwhile::data::kCsvReader, labelled);
   return 0;
 }

@@ -1,11 +1,10 @@
 // Plain text: with words that are chosen from it, and with words that are given.
 #include <memory>
 
+#include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/text/count_words.h"
-#include "meanwhile/data/text/documents.h"
 #include "test/fuzz/text_fuzz.h"
 
-using meanwhile::data::DocumentsFormat;
 using meanwhile::data::Vocabulary;
 
 namespace fuzz = meanwhile::fuzz;
@@ -37,9 +36,8 @@ std::shared_ptr<const Vocabulary> chosen(std::span<const std::byte> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const auto input = fuzz::as_bytes(bytes, size);
-  const auto vocabulary = chosen(input);
-  const Vocabulary stop({"the", "und"});
-  fuzz::check_text<float>(
-      input, [&] { return std::make_unique<DocumentsFormat<float>>(vocabulary, stop); });
+  meanwhile::data::ReadOptions options;
+  options.vocabulary = chosen(input);
+  fuzz::check_text<float>(input, meanwhile::data::kTextReader, options);
   return 0;
 }

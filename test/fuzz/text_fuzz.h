@@ -3,6 +3,8 @@
 #pragma once
 
 #include "meanwhile/data/files/memory_sink.h"
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/data/files/reader.h"
 #include "meanwhile/data/text/parse_text.h"
 #include "test/fuzz/fuzz.h"
 
@@ -30,12 +32,14 @@ Parsed parse(const MemoryFile& file, data::TextFormat<T>& format, int threads,
   return parsed;
 }
 
-// `make` gives a new format each time: one is used for one parse.
-template <class T, class Make>
-void check_text(std::span<const std::byte> bytes, const Make& make) {
+template <class T>
+void check_text(std::span<const std::byte> bytes, const data::Reader& reader,
+                const data::ReadOptions& options) {
   static MemoryFile file;
   file.set(bytes);
-  const auto whole_format = make(), pieces_format = make();
+  // A format is used for one parse.
+  const auto whole_format = data::open_text<T>(*reader.text(), options);
+  const auto pieces_format = data::open_text<T>(*reader.text(), options);
   const Parsed whole = parse<T>(file, *whole_format, 1, bytes.size() + 1);
   const Parsed pieces = parse<T>(file, *pieces_format, bytes.size() % 8 == 0 ? 2 : 1, 1);
   if (whole != pieces) {

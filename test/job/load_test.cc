@@ -16,6 +16,7 @@
 
 #include "meanwhile/data/files/convert.h"
 #include "meanwhile/data/files/npy.h"
+#include "meanwhile/data/files/readers.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/transport/threads.h"
 #include "test/data/compressed.h"
@@ -233,7 +234,7 @@ TEST(Load, CompressedTextIsFilteredByEveryNode) {
   expect_one_answer({folder / "a.csv.gz"}, with_columns("name"), {7, 5, 2});
   write(folder / "docword.a.txt", "2000\n9\n3\n1 2 3\n700 9 1\n1999 1 1\n");
   data::ReadOptions docword;
-  docword.format = data::Format::kDocword;
+  docword.format = &data::kDocwordReader;
   expect_one_answer({folder / "docword.a.txt"}, docword, {7, 5, 2});
 }
 
@@ -250,7 +251,7 @@ std::string documents(int count) {
 TEST(Load, DocumentsAreCountedWithTheWordsOfAll) {
   const TemporaryFolder folder;
   data::ReadOptions read = on_threads(2);
-  read.format = data::Format::kText;
+  read.format = &data::kTextReader;
   read.words.max_words = 100;
   write(folder / "a.txt", documents(2000));
   write(folder / "b.txt", "\xef\xbb\xbf" + documents(300) + "no end");
@@ -269,7 +270,7 @@ TEST(Load, DocumentsAreCountedWithTheWordsOfAll) {
 TEST(Load, ErrorsInDocumentsAreTheSameOnAllNodes) {
   const TemporaryFolder folder;
   data::ReadOptions read = on_threads(2);
-  read.format = data::Format::kText;
+  read.format = &data::kTextReader;
   const std::string name = (folder / "a.txt").string();
   write(name, documents(200) + "caf\xe9\n" + documents(200));
   const std::string error =

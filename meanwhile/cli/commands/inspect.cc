@@ -95,8 +95,7 @@ Json inspect_files(const InputFlags& input) {
   // Standard input can be looked at once only, and that is for its rows.
   if (input.files() != std::vector<std::string>{"-"}) {
     const std::vector<fs::path> paths(input.files().begin(), input.files().end());
-    json["format"] =
-        data::to_string(data::find_inputs(paths, input.options(threads).format).front().format);
+    json["format"] = data::find_inputs(paths, input.options(threads)).front().reader->name;
   }
   json.update(describe_data(input.read(threads)));
   return json;

@@ -57,7 +57,7 @@ void load(const Asked& asked, Progress& progress, Node& node) {
   options.shards = asked.shards;
   options.workers_total = node.workers * node.nodes();
   data::ReadOptions read = asked.input.options(node.workers);
-  if (asked.entry.of_text) read.fallback = data::Format::kText;
+  if (asked.entry.of_text) read.expect_documents = true;
   const auto known = known_words(asked);
   if (known != nullptr && !read.vocabulary) read.vocabulary = known;
   node.part = job::load({asked.input.files().begin(), asked.input.files().end()}, read, options,

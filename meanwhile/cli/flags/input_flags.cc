@@ -7,23 +7,24 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/data/files/readers.h"
 
 namespace meanwhile::cli {
 
 using base::Error;
 using base::ErrorKind;
-using data::Format;
 
 namespace {
 
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (const Format format :
-       {Format::kAuto, Format::kCsv, Format::kNpy, Format::kLibsvm, Format::kIdx, Format::kDocword,
-        Format::kText, Format::kLdac, Format::kSafetensors}) {
-    names.push_back(data::to_string(format));
+// "CSV, NPY or libsvm"
+std::string format_titles() {
+  std::string text;
+  for (const data::Reader* reader : data::readers()) {
+    const bool last = reader == data::readers().back();
+    text += text.empty() ? "" : last ? " or " : ", ";
+    text += reader->title;
   }
-  return names;
+  return text;
 }
 
 char parse_delimiter(const std::string& text) {
@@ -41,16 +42,16 @@ char parse_delimiter(const std::string& text) {
 
 void InputFlags::add_to(CLI::App& app) {
   app.add_option("FILES", files_,
-                 "data: CSV, NPY, libsvm, IDX, docword, text, LDA-C or safetensors, also .gz and "
-                 ".zst; several files, a directory, or - for standard input")
+                 "data: " + format_titles() +
+                     ", also .gz and .zst; several files, a directory, or - for standard input")
       ->type_name("");
   const auto add = [&](CLI::Option* option) {
     option->group("Reading");
     options_.push_back(option);
     return option;
   };
-  add(add_choice(app, "--format", format_, format_names(),
-                 "of the files; auto: by name and content"));
+  add(add_choice(app, "--format", format_, data::format_names(),
+                 "format of the files; auto: each file's name tells, or else its content"));
   add(add_choice(app, "--dtype", dtype_, {"float32", "float64"}, "of numbers read from text"));
   header_option_ = add(app.add_flag("--header,!--no-header", header_,
                                     "CSV: the first line is names, is data; default: by looking"));

@@ -53,7 +53,7 @@ data::Dataset ModelFlags::read_columns(std::int64_t cols) const {
 data::Dataset ModelFlags::read_words(Console& console, const TrainedModel& model) const {
   const auto vocabulary = model.vocabulary();
   data::ReadOptions options = input_.options(workers_);
-  options.fallback = data::Format::kText;
+  options.expect_documents = true;
   if (!options.vocabulary) options.vocabulary = vocabulary;
   data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);
   if (!data.feature_names.empty() && data.feature_names != vocabulary->words()) {

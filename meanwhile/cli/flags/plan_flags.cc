@@ -138,7 +138,7 @@ learn::Shape PlanFlags::shape() const {
     }
     input_.check();
     data::ReadOptions read = input_.options(base::hardware_threads());
-    if (entry_.of_text) read.fallback = data::Format::kText;
+    if (entry_.of_text) read.expect_documents = true;
     const data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, read);
     if (entry_.held_out && !entry_.of_text && data.labels.empty()) {
       throw Error(ErrorKind::kInput,

@@ -21,10 +21,6 @@ std::string kind(const Matrix& x) {
   return kKinds[x.index()];
 }
 
-bool is_sparse(const Matrix& x) {
-  return std::visit([](const auto& m) { return kIsSparse<std::decay_t<decltype(m)>>; }, x);
-}
-
 // The row behind the last one of a piece that begins at `row`: one row at least.
 template <class T>
 std::int64_t piece_end(const Dense<T>& m, std::int64_t row) {

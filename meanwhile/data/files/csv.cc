@@ -1,19 +1,28 @@
-// CSV: one loop over fields. A field of a feature is nearly always a bare number, which is parsed
-// where it stands; everything else (quotes, words, mistakes) is handled out of line.
+// Comma-separated values and their kin: dense rows, one a record; csv_layout.h says what the first
+// lines decide.
+//
+// The parser is one loop over fields. A field of a feature is nearly always a bare number, which is
+// parsed where it stands; everything else (quotes, words, mistakes) is handled out of line.
 //
 // Invariants: a field takes at least two bytes with what ends it, so the buffers of a chunk are
 // large enough beforehand; the '\n' at the end of the chunk ends every loop that is not inside
 // quotes.
-#include "meanwhile/data/files/csv.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/files/csv_layout.h"
+#include "meanwhile/data/files/file_start.h"
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/text/number.h"
+#include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/token.h"
 
@@ -224,12 +233,24 @@ std::string_view first_records(TextSource& source) {
   }
 }
 
-bool is_tab_separated(std::filesystem::path name) {
-  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
-  return name.extension() == ".tsv";
+bool is_tab_separated(const std::filesystem::path& path) {
+  return uncompressed_name(path).extension() == ".tsv";
 }
 
-}  // namespace
+// All files have the fields of the first; each may have a header.
+template <class T>
+class CsvFormat : public TextFormat<T> {
+ public:
+  explicit CsvFormat(const ReadOptions& options) : options_(options) {}
+  bool sparse() const override { return false; }
+  std::shared_ptr<const TextParser<T>> open(TextSource& source) override;
+  RowsDescription description() const override;
+
+ private:
+  const ReadOptions options_;
+  std::string first_file_;
+  CsvLayout layout_;  // of first_file_
+};
 
 template <class T>
 std::shared_ptr<const TextParser<T>> CsvFormat<T>::open(TextSource& source) {
@@ -270,7 +291,49 @@ RowsDescription CsvFormat<T>::description() const {
   return {static_cast<std::int64_t>(layout_.features()), layout_.feature_names()};
 }
 
-template class CsvFormat<float>;
-template class CsvFormat<double>;
+template <class T>
+std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
+  return std::make_unique<CsvFormat<T>>(options);
+}
+
+// "1", "1,2", "1;2".
+bool is_numbers(std::string_view token) {
+  for (;;) {
+    const std::size_t end = token.find_first_of(",;");
+    const std::string_view field = token.substr(0, end);
+    if (!field.empty() && !is_number(field)) return false;
+    if (end == token.npos) return true;
+    token.remove_prefix(end + 1);
+  }
+}
+
+// Whether there are only numbers below the first line, which may be names; or there is only one
+// line, of numbers.
+bool looks_like_numbers(const FileStart& start) {
+  const auto& lines = start.lines;
+  return !lines.empty() &&
+         std::all_of(lines.begin() + (lines.size() > 1), lines.end(), [](const auto& line) {
+           return std::all_of(line.begin(), line.end(), is_numbers);
+         });
+}
+
+Match recognise(const FileStart& start) {
+  return !start.expect_documents || looks_like_numbers(start) ? Match::kFallback : Match::kNo;
+}
+
+}  // namespace
+
+constinit const Reader kCsvReader = {
+    .name = "csv",
+    .title = "CSV",
+    .file_names = {"*.csv", "*.tsv"},
+    .recognised_by =
+        "anything else; where documents are expected, only numbers below the first "
+        "line",
+    .gives = "dense",
+    .recognise = recognise,
+    .has_roles = true,
+    .kind = TextKind{.open_float32 = open<float>, .open_float64 = open<double>, .has_quotes = true},
+};
 
 }  // namespace meanwhile::data

@@ -1,14 +1,21 @@
-// docword: chunks are cut between documents, so a document's words are sorted and checked where
-// they are parsed. Words are nearly always in order already; only then is nothing moved.
-#include "meanwhile/data/files/docword.h"
-
+// The bag-of-words format of the UCI repository: three lines with the numbers of documents, words
+// and entries, then lines "document word count", all counted from 1, a document's lines together
+// and documents in increasing order. A document without lines is an empty row.
+//
+// Chunks are cut between documents, so a document's words are sorted and checked where they are
+// parsed. Words are nearly always in order already; only then is nothing moved.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/files/file_start.h"
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/data/files/readers.h"
+#include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/token.h"
 
@@ -175,7 +182,18 @@ std::int64_t header_number(std::string_view text, std::size_t& at, int line,
   return value;
 }
 
-}  // namespace
+template <class T>
+class DocwordFormat : public TextFormat<T> {
+ public:
+  // The data has at least `n_features` columns.
+  explicit DocwordFormat(std::int64_t n_features) : cols_(n_features) {}
+  bool sparse() const override { return true; }
+  std::shared_ptr<const TextParser<T>> open(TextSource& source) override;
+  RowsDescription description() const override { return {cols_, {}}; }
+
+ private:
+  std::int64_t cols_;  // the most words of any file so far
+};
 
 template <class T>
 std::shared_ptr<const TextParser<T>> DocwordFormat<T>::open(TextSource& source) {
@@ -196,7 +214,36 @@ std::shared_ptr<const TextParser<T>> DocwordFormat<T>::open(TextSource& source) 
   return std::make_shared<Parser<T>>(header);
 }
 
-template class DocwordFormat<float>;
-template class DocwordFormat<double>;
+template <class T>
+std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
+  return std::make_unique<DocwordFormat<T>>(options.n_features);
+}
+
+Match recognise(const FileStart& start) {
+  const auto& lines = start.lines;
+  if (lines.size() < 3) return Match::kNo;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (lines[i].size() != 1 || !is_digits(lines[i][0])) return Match::kNo;
+  }
+  const bool fits =
+      lines.size() == 3
+          ? lines[2][0] == "0"
+          : lines[3].size() == 3 && std::all_of(lines[3].begin(), lines[3].end(), is_digits);
+  return fits ? Match::kLikely : Match::kNo;
+}
+
+}  // namespace
+
+constinit const Reader kDocwordReader = {
+    .name = "docword",
+    .title = "UCI bag of words",
+    .file_names = {"docword*.txt"},
+    .recognised_by = "three lines of one number each, then lines of three",
+    .gives = "sparse",
+    .recognise = recognise,
+    .kind = TextKind{.open_float32 = open<float>,
+                     .open_float64 = open<double>,
+                     .can_cut = false},  // the first lines count the rows that follow
+};
 
 }  // namespace meanwhile::data

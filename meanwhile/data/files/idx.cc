@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/files/file_start.h"
+#include "meanwhile/data/files/readers.h"
 
 namespace meanwhile::data {
 
@@ -135,7 +137,28 @@ Dataset read_as(std::span<const std::byte> bytes, const Header& header) {
   return data;
 }
 
+Dataset read(const BinaryFile& file, const ReadOptions& options) {
+  return read_idx(file.bytes, file.name, options.dtype);
+}
+
+Match recognise(const FileStart& start) {
+  const std::string_view bytes = start.bytes;
+  const bool fits = bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 &&
+                    bytes[2] <= 14 && bytes[3] >= 1 && bytes[3] <= 8;
+  return fits ? Match::kCertain : Match::kNo;
+}
+
 }  // namespace
+
+constinit const Reader kIdxReader = {
+    .name = "idx",
+    .title = "IDX",
+    .file_names = {"*.idx", "*-ubyte"},
+    .recognised_by = "`00 00`, a type, a number of dimensions",
+    .gives = "dense",
+    .recognise = recognise,
+    .kind = BinaryKind{.read = read},
+};
 
 Dataset read_idx(std::span<const std::byte> bytes, const std::string& name, DType dtype) {
   try {

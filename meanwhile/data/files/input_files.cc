@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/data/files/detect.h"
+#include "meanwhile/base/file.h"
+#include "meanwhile/data/files/readers.h"
 
 namespace meanwhile::data {
 
@@ -32,18 +34,18 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-InputFile find_format(const fs::path& path, Format format, Format fallback) {
+InputFile find_format(const fs::path& path, const ReadOptions& options) {
   InputFile file;
   file.path = path;
   std::error_code failure;
   const bool regular = path != "-" && fs::is_regular_file(path, failure);
-  file.plain = regular && path.extension() != ".gz" && path.extension() != ".zst";
-  file.format = format == Format::kAuto ? format_of_name(path) : format;
-  if (!regular || file.format == Format::kAuto) {
+  file.plain = regular && !is_compressed(path);
+  file.reader = options.format != nullptr ? options.format : reader_of_name(path);
+  if (!regular || file.reader == nullptr) {
     auto source = std::make_shared<TextSource>(path);
     constexpr std::size_t kEnough = 64 << 10;
-    if (file.format == Format::kAuto) {
-      file.format = format_of_content(source->head(kEnough), fallback);
+    if (file.reader == nullptr) {
+      file.reader = &reader_of_content(source->head(kEnough), options.expect_documents);
     }
     if (!regular) file.opened = std::move(source);
   }
@@ -52,8 +54,7 @@ InputFile find_format(const fs::path& path, Format format, Format fallback) {
 
 }  // namespace
 
-std::vector<InputFile> find_inputs(const std::vector<fs::path>& paths, Format format,
-                                   Format fallback) {
+std::vector<InputFile> find_inputs(const std::vector<fs::path>& paths, const ReadOptions& options) {
   if (paths.empty()) throw Error(ErrorKind::kUsage, "no file to read");
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
     throw Error(ErrorKind::kUsage, "-: standard input can be read once only");
@@ -66,13 +67,41 @@ std::vector<InputFile> find_inputs(const std::vector<fs::path>& paths, Format fo
                   failure ? failure.message() : "No such file or directory");
     }
     if (path != "-" && fs::is_directory(path, failure)) {
-      for (const fs::path& file : files_in(path))
-        files.push_back(find_format(file, format, fallback));
+      for (const fs::path& file : files_in(path)) files.push_back(find_format(file, options));
     } else {
-      files.push_back(find_format(path, format, fallback));
+      files.push_back(find_format(path, options));
     }
   }
   return files;
+}
+
+std::vector<TextInput> text_inputs(const std::vector<InputFile>& files) {
+  std::vector<TextInput> inputs;
+  for (const InputFile& file : files) {
+    auto opened = file.held ? std::make_shared<TextSource>(file.path, file.held) : file.opened;
+    inputs.push_back({file.path, std::move(opened), {}});
+  }
+  return inputs;
+}
+
+BinaryFile open_binary(const InputFile& file) {
+  BinaryFile contents;
+  contents.name = display_name(file.path);
+  contents.mapped = file.plain;
+  if (file.plain) {
+    auto mapping = std::make_shared<const base::MappedFile>(file.path);
+    contents.bytes = mapping->bytes();
+    contents.owner = std::move(mapping);
+  } else {
+    auto source = file.opened ? file.opened : std::make_shared<TextSource>(file.path);
+    auto buffer = std::make_shared<const base::Buffer<std::byte>>(source->rest());
+    contents.bytes = buffer->span();
+    contents.owner = std::move(buffer);
+  }
+  if (contents.bytes.empty()) {
+    throw Error(ErrorKind::kInput, "{}: has no rows: it is empty", contents.name);
+  }
+  return contents;
 }
 
 }  // namespace meanwhile::data

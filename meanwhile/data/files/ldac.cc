@@ -1,12 +1,16 @@
-#include "meanwhile/data/files/ldac.h"
-
+// The format of LDA-C: "entries word:count word:count ...", a document a line, words from 0. The
+// first number says how many pairs follow and is checked. Empty lines are skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/data/files/readers.h"
+#include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/token.h"
 
@@ -99,13 +103,33 @@ class Parser : public TextParser<T> {
   }
 };
 
-}  // namespace
+template <class T>
+class LdacFormat : public TextFormat<T> {
+ public:
+  // The data has at least `n_features` columns.
+  explicit LdacFormat(std::int64_t n_features) : n_features_(n_features) {}
+  bool sparse() const override { return true; }
+  std::shared_ptr<const TextParser<T>> open(TextSource&) override { return parser_; }
+  RowsDescription description() const override { return {n_features_, {}}; }
+
+ private:
+  std::int64_t n_features_;
+  std::shared_ptr<const TextParser<T>> parser_ = std::make_shared<Parser<T>>();
+};
 
 template <class T>
-LdacFormat<T>::LdacFormat(std::int64_t n_features)
-    : n_features_(n_features), parser_(std::make_shared<Parser<T>>()) {}
+std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
+  return std::make_unique<LdacFormat<T>>(options.n_features);
+}
 
-template class LdacFormat<float>;
-template class LdacFormat<double>;
+}  // namespace
+
+constinit const Reader kLdacReader = {
+    .name = "ldac",
+    .title = "LDA-C",
+    .file_names = {"*.ldac", "*.lda-c"},
+    .gives = "sparse",
+    .kind = TextKind{.open_float32 = open<float>, .open_float64 = open<double>},
+};
 
 }  // namespace meanwhile::data

@@ -1,16 +1,23 @@
-// libsvm: one loop over index:value pairs.
+// The text format of LIBSVM and SVMlight: "label index:value index:value ... # comment", a row a
+// line, indices from 1 and strictly increasing. "qid:" is skipped, explicit zeros are kept.
+//
+// The parser is one loop over index:value pairs.
 //
 // Invariants: columns of a row strictly increase; a pair takes at least four bytes and a row two,
 // so the buffers of a chunk are large enough before the first byte is looked at and no store is
 // checked. Loops need no end either: every one of them stops at the '\n' that ends the chunk.
-#include "meanwhile/data/files/libsvm.h"
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 
+#include "meanwhile/data/files/file_start.h"
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/text/number.h"
+#include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/token.h"
 
@@ -151,18 +158,61 @@ class Parser : public TextParser<T> {
   }
 };
 
-}  // namespace
+template <class T>
+class LibsvmFormat : public TextFormat<T> {
+ public:
+  // The data has at least `n_features` columns.
+  explicit LibsvmFormat(std::int64_t n_features) : n_features_(n_features) {}
+  bool sparse() const override { return true; }
+  std::shared_ptr<const TextParser<T>> open(TextSource&) override { return parser_; }
+  RowsDescription description() const override { return {n_features_, {}}; }
+
+ private:
+  std::int64_t n_features_;
+  std::shared_ptr<const TextParser<T>> parser_ = std::make_shared<Parser<T>>();
+};
 
 template <class T>
-LibsvmFormat<T>::LibsvmFormat(std::int64_t n_features)
-    : n_features_(n_features), parser_(std::make_shared<Parser<T>>()) {}
-
-template <class T>
-std::shared_ptr<const TextParser<T>> LibsvmFormat<T>::open(TextSource&) {
-  return parser_;
+std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
+  return std::make_unique<LibsvmFormat<T>>(options.n_features);
 }
 
-template class LibsvmFormat<float>;
-template class LibsvmFormat<double>;
+// "12:..." or "qid:..."
+bool is_pair(std::string_view token) {
+  const std::size_t colon = token.find(':');
+  return token.starts_with("qid:") || (colon != token.npos && is_digits(token.substr(0, colon)));
+}
+
+// A label, pairs, and a comment.
+bool is_row(const std::vector<std::string>& line) {
+  const auto comment = std::find_if(line.begin(), line.end(),
+                                    [](const std::string& token) { return token[0] == '#'; });
+  return is_number(line[0]) && std::all_of(line.begin() + 1, comment, is_pair);
+}
+
+Match recognise(const FileStart& start) {
+  const auto& lines = start.lines;
+  const bool any_pair = std::any_of(lines.begin(), lines.end(), [](const auto& line) {
+    return line.size() > 1 && is_pair(line[1]);
+  });
+  if (!any_pair) return Match::kNo;
+  // Documents may well say 12:30 somewhere.
+  if (start.expect_documents && !std::all_of(lines.begin(), lines.end(), is_row)) return Match::kNo;
+  return Match::kLikely;
+}
+
+}  // namespace
+
+constinit const Reader kLibsvmReader = {
+    .name = "libsvm",
+    .title = "libsvm",
+    .file_names = {"*.libsvm", "*.svm", "*.svmlight", "*.t"},
+    .recognised_by =
+        "`12:` after the first token of a line; where documents are expected, nothing "
+        "but such pairs after the label",
+    .gives = "sparse, labels",
+    .recognise = recognise,
+    .kind = TextKind{.open_float32 = open<float>, .open_float64 = open<double>},
+};
 
 }  // namespace meanwhile::data

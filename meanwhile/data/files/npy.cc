@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/files/file_start.h"
 #include "meanwhile/data/files/npy_header.h"
+#include "meanwhile/data/files/readers.h"
 
 static_assert(std::endian::native == std::endian::little, "'<' arrays are read where they lie");
 
@@ -121,7 +123,38 @@ constexpr std::string_view kDescr<std::int32_t> = "<i4";
 template <>
 constexpr std::string_view kDescr<std::int64_t> = "<i8";
 
+Dataset read(const BinaryFile& file, const ReadOptions&) {
+  return read_npy(file.bytes, file.name, file.owner, file.mapped);
+}
+
+std::optional<Dataset> map(const BinaryFile& file) {
+  try {
+    const NpyHeader header = parse_npy_header(file.bytes);
+    const bool floats = header.type == NpyType::kFloat32 || header.type == NpyType::kFloat64;
+    if (header.fortran_order || !floats) return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;  // read() reports the error
+  }
+  Dataset data = read_npy(file.bytes, file.name, file.owner, true);
+  if (!data.mapped) return std::nullopt;  // not aligned
+  return data;
+}
+
+Match recognise(const FileStart& start) {
+  return start.bytes.starts_with("\x93NUMPY") ? Match::kCertain : Match::kNo;
+}
+
 }  // namespace
+
+constinit const Reader kNpyReader = {
+    .name = "npy",
+    .title = "NPY",
+    .file_names = {"*.npy"},
+    .recognised_by = "`\\x93NUMPY`",
+    .gives = "dense",
+    .recognise = recognise,
+    .kind = BinaryKind{.read = read, .map = map},
+};
 
 Dataset read_npy(std::span<const std::byte> bytes, const std::string& name,
                  std::shared_ptr<const void> owner, bool mapped) {

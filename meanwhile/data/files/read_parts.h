@@ -19,13 +19,6 @@ std::vector<InputFile> find_checked_inputs(const std::vector<std::filesystem::pa
 // THROWS as count_words; Error(kUsage) when a vocabulary must be given.
 ReadOptions with_vocabulary(std::vector<InputFile>& files, ReadOptions options);
 
-// Whether all files have one text format, so that they are parsed as if they were one file.
-// REQUIRES: files is not empty.
-bool is_one_text(const std::vector<InputFile>& files);
-
-// One file, whatever its format.
-Dataset read_one(const InputFile& file, const ReadOptions& options);
-
 // THROWS Error(kInput) when there are no columns: sparse rows that are all empty.
 void check_columns(std::int64_t cols, const std::vector<InputFile>& files);
 

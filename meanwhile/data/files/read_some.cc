@@ -8,13 +8,10 @@
 
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/data/files/append.h"
-#include "meanwhile/data/files/npy.h"
-#include "meanwhile/data/files/npy_header.h"
 #include "meanwhile/data/files/read_parts.h"
+#include "meanwhile/data/files/reader.h"
 #include "meanwhile/data/files/row_checks.h"
-#include "meanwhile/data/files/safetensors_data.h"
-#include "meanwhile/data/files/text_formats.h"
+#include "meanwhile/data/files/row_source.h"
 
 namespace meanwhile::data {
 
@@ -23,30 +20,6 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 using Keep = std::function<bool(std::int64_t)>;
-
-template <class T>
-SomeRows read_text(const std::vector<InputFile>& files, const ReadOptions& options,
-                   const Keep& keep) {
-  const auto format = text_format<T>(files.front(), options);
-  FilterSink<T> sink(format->sparse(), keep);
-  parse_text(text_inputs(files), *format, sink, options.threads);
-  return sink.finish(format->description());
-}
-
-template <class M>
-SomeRows read_files(const std::vector<InputFile>& files, const ReadOptions& options, Dataset data,
-                    const Keep& keep) {
-  FilterSink<typename M::Value> sink(kIsSparse<M>, keep);
-  Appender appender;
-  for (const InputFile& file : files) {
-    if (&file != &files.front()) {
-      data = {};  // before the next is read
-      data = read_one(file, options);
-    }
-    appender.append(data, display_name(file.path), sink);
-  }
-  return sink.finish(appender.description());
-}
 
 // The checks one after the other, each on all rows: as read() makes them.
 enum Check { kRows, kColumns, kWeights, kLabels, kValues };
@@ -120,46 +93,23 @@ std::optional<BadRow> find_bad_value(const Dataset& data, const std::vector<RowR
 
 SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& options,
                    const Keep& keep) {
-  SomeRows some;
-  if (is_one_text(files)) {
-    some = options.dtype == DType::kFloat32 ? read_text<float>(files, options, keep)
-                                            : read_text<double>(files, options, keep);
-  } else {
-    Dataset data = read_one(files.front(), options);
-    const Matrix first = data.x;
-    some = std::visit(
-        [&](const auto& m) {
-          return read_files<std::decay_t<decltype(m)>>(files, options, std::move(data), keep);
-        },
-        first);
-  }
+  SomeRows some = std::visit(
+      [&]<class T>(const std::unique_ptr<RowSource<T>>& rows) {
+        FilterSink<T> sink(rows->sparse(), keep);
+        return sink.finish(rows->pour(sink));
+      },
+      open_rows(files, options));
   settle_columns(some.data, options, files);
   return some;
 }
 
 std::optional<Dataset> map_rows(const std::vector<InputFile>& files) {
   const InputFile& file = files.front();
-  const bool npy = file.format == Format::kNpy;
-  if (files.size() != 1 || !file.plain || (!npy && file.format != Format::kSafetensors)) {
+  const auto* binary = std::get_if<BinaryKind>(&file.reader->kind);
+  if (files.size() != 1 || !file.plain || binary == nullptr || binary->map == nullptr) {
     return std::nullopt;
   }
-  const std::string name = display_name(file.path);
-  const auto mapping = std::make_shared<const base::MappedFile>(file.path);
-  const std::span<const std::byte> bytes = mapping->bytes();
-  if (bytes.empty()) throw Error(ErrorKind::kInput, "{}: has no rows: it is empty", name);
-  if (npy) {
-    // What would be copied is not for this function; read_some says what is wrong with a header.
-    try {
-      const NpyHeader header = parse_npy_header(bytes);
-      const bool floats = header.type == NpyType::kFloat32 || header.type == NpyType::kFloat64;
-      if (header.fortran_order || !floats) return std::nullopt;
-    } catch (const Error&) {
-      return std::nullopt;
-    }
-  }
-  Dataset data = npy ? read_npy(bytes, name, mapping, true) : map_safetensors(bytes, name, mapping);
-  if (!data.mapped) return std::nullopt;
-  return data;
+  return binary->map(open_binary(file));
 }
 
 std::optional<BadRow> find_bad_row(const Dataset& data, const std::vector<InputFile>& files,

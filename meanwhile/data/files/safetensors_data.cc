@@ -7,6 +7,8 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
+#include "meanwhile/data/files/file_start.h"
+#include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/files/row_checks.h"
 #include "meanwhile/data/list_text.h"
 #include "meanwhile/data/safetensors.h"
@@ -261,7 +263,35 @@ Dataset read_named(std::span<const std::byte> bytes, const std::string& name,
   }
 }
 
+Dataset read(const BinaryFile& file, const ReadOptions&) {
+  return read_safetensors(file.bytes, file.name, file.owner, file.mapped);
+}
+
+std::optional<Dataset> map(const BinaryFile& file) {
+  Dataset data = map_safetensors(file.bytes, file.name, file.owner);
+  if (!data.mapped) return std::nullopt;
+  return data;
+}
+
+// A JSON object behind its length.
+Match recognise(const FileStart& start) {
+  if (start.bytes.size() <= 8 || start.bytes[8] != '{') return Match::kNo;
+  std::uint64_t header_bytes;
+  std::memcpy(&header_bytes, start.bytes.data(), 8);
+  return header_bytes < (std::uint64_t{1} << 32) ? Match::kCertain : Match::kNo;
+}
+
 }  // namespace
+
+constinit const Reader kSafetensorsReader = {
+    .name = "safetensors",
+    .title = "safetensors",
+    .file_names = {"*.safetensors"},
+    .recognised_by = "`{` at byte 8",
+    .gives = "dense or sparse, weights, labels, names",
+    .recognise = recognise,
+    .kind = BinaryKind{.read = read, .map = map},
+};
 
 Dataset read_safetensors(std::span<const std::byte> bytes, const std::string& name,
                          std::shared_ptr<const void> owner, bool mapped) {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "meanwhile/data/files/memory_sink.h"
-#include "meanwhile/data/files/read_parts.h"
-#include "meanwhile/data/files/text_formats.h"
+#include "meanwhile/data/files/reader.h"
+#include "meanwhile/data/files/row_source.h"
 #include "meanwhile/data/text/parse_text.h"
 
 namespace meanwhile::data {
@@ -112,7 +112,7 @@ class TextPartOf : public TextPart {
       : files_(files),
         threads_(options.threads),
         part_(static_cast<std::size_t>(part)),
-        format_(text_format<T>(files.front(), options)) {
+        format_(open_text<T>(*files.front().reader->text(), options)) {
     std::int64_t total = 0;
     for (const InputFile& file : files_) {
       sizes_.push_back(static_cast<std::int64_t>(std::filesystem::file_size(file.path)));
@@ -134,7 +134,7 @@ class TextPartOf : public TextPart {
 
   std::vector<QuoteMap> quotes() const override {
     std::vector<QuoteMap> maps(files_.size());
-    if (files_.front().format != Format::kCsv) return maps;
+    if (!files_.front().reader->text()->has_quotes) return maps;
     for (const Range& range : ranges_) {
       QuoteScan scan;
       read_pieces(files_[range.file].path, range.lines, [&](std::string_view text, std::int64_t) {
@@ -219,7 +219,7 @@ class TextPartOf : public TextPart {
 }  // namespace
 
 bool can_cut(const std::vector<InputFile>& files) {
-  return is_one_text(files) && files.front().format != Format::kDocword &&
+  return is_one_text(files) && files.front().reader->text()->can_cut &&
          std::all_of(files.begin(), files.end(), [](const InputFile& file) { return file.plain; });
 }
 

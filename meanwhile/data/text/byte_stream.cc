@@ -270,6 +270,14 @@ std::string display_name(const std::filesystem::path& path) {
   return path == "-" ? "standard input" : path.string();
 }
 
+bool is_compressed(const std::filesystem::path& path) {
+  return path.extension() == ".gz" || path.extension() == ".zst";
+}
+
+std::filesystem::path uncompressed_name(const std::filesystem::path& path) {
+  return is_compressed(path) ? path.parent_path() / path.stem() : path;
+}
+
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path) {
   auto file = std::make_unique<PlainStream>(path);
   bool gzip = path.extension() == ".gz", zstd = path.extension() == ".zst";

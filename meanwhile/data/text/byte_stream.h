@@ -34,6 +34,11 @@ std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path, std::i
 // Bytes in memory.
 std::unique_ptr<ByteStream> open_bytes(std::shared_ptr<const base::Buffer<std::byte>> bytes);
 
+// Whether the name says that the file is compressed: it ends in .gz or .zst.
+bool is_compressed(const std::filesystem::path& path);
+// The path without .gz or .zst.
+std::filesystem::path uncompressed_name(const std::filesystem::path& path);
+
 // What messages call the file.
 std::string display_name(const std::filesystem::path& path);
 

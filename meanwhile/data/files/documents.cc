@@ -1,9 +1,16 @@
-#include "meanwhile/data/text/documents.h"
-
+// Plain text: a document a line, counted into a sparse row with a column for each word of a
+// vocabulary. Every line is a document, also an empty one. tokens.h says what a word is.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "meanwhile/data/files/file_start.h"
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/data/files/readers.h"
+#include "meanwhile/data/text/parse_text.h"
+#include "meanwhile/data/text/stop_words.h"
 #include "meanwhile/data/text/tokens.h"
+#include "meanwhile/data/text/vocabulary.h"
 
 namespace meanwhile::data {
 
@@ -71,15 +78,47 @@ class Parser : public TextParser<T> {
   const Vocabulary words_;
 };
 
-}  // namespace
+template <class T>
+class DocumentsFormat : public TextFormat<T> {
+ public:
+  // A word outside of the vocabulary is reported as unknown unless it is a stop word or too short
+  // to count.
+  DocumentsFormat(std::shared_ptr<const Vocabulary> vocabulary, const Vocabulary& stop)
+      : vocabulary_(std::move(vocabulary)),
+        parser_(std::make_shared<Parser<T>>(*vocabulary_, stop)) {}
+  bool sparse() const override { return true; }
+  std::shared_ptr<const TextParser<T>> open(TextSource&) override { return parser_; }
+  RowsDescription description() const override {
+    return {vocabulary_->size(), vocabulary_->words()};
+  }
+
+ private:
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  std::shared_ptr<const TextParser<T>> parser_;
+};
 
 template <class T>
-DocumentsFormat<T>::DocumentsFormat(std::shared_ptr<const Vocabulary> vocabulary,
-                                    const Vocabulary& stop)
-    : vocabulary_(std::move(vocabulary)),
-      parser_(std::make_shared<Parser<T>>(*vocabulary_, stop)) {}
+std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
+  return std::make_unique<DocumentsFormat<T>>(options.vocabulary,
+                                              stop_words(options.words.stop_words));
+}
 
-template class DocumentsFormat<float>;
-template class DocumentsFormat<double>;
+Match recognise(const FileStart& start) {
+  return start.expect_documents ? Match::kFallback : Match::kNo;
+}
+
+}  // namespace
+
+constinit const Reader kTextReader = {
+    .name = "text",
+    .title = "text",
+    .recognised_by =
+        "anything else, where documents are expected (`lda`); otherwise only "
+        "`--format text`",
+    .gives = "sparse, names",
+    .recognise = recognise,
+    .kind =
+        TextKind{.open_float32 = open<float>, .open_float64 = open<double>, .counts_words = true},
+};
 
 }  // namespace meanwhile::data

@@ -1,0 +1,96 @@
+// A file format as the rest of the tree sees it: its names, how its files are recognised, and how
+// they are opened. readers.h lists them all.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "meanwhile/data/dataset.h"
+
+namespace meanwhile::data {
+
+struct FileStart;
+struct ReadOptions;
+template <class T>
+class TextFormat;
+
+// How well the start of a file fits a format. The best match wins, then the first of readers().
+enum class Match {
+  kNo,
+  kFallback,  // nothing speaks against the format
+  kLikely,    // the lines have the shape that the format prescribes
+  kCertain,   // the file begins with the format's own bytes
+};
+
+// Records one after another, parsed in chunks by several threads.
+struct TextKind {
+  // A new parser. REQUIRES: options.vocabulary is present if counts_words.
+  template <class T>
+  using Open = std::unique_ptr<TextFormat<T>> (*)(const ReadOptions& options);
+
+  Open<float> open_float32;
+  Open<double> open_float64;
+  // Whether several workers may each parse a range of the bytes: a row is complete in itself, and
+  // outside of quotes every line begins a row.
+  bool can_cut = true;
+  bool has_quotes = false;    // a line end between double quotes does not end the row
+  bool counts_words = false;  // columns are the words of ReadOptions::vocabulary
+};
+
+// All bytes of a file of a binary format.
+struct BinaryFile {
+  std::span<const std::byte> bytes;   // at least one
+  std::string name;                   // for messages
+  std::shared_ptr<const void> owner;  // keeps `bytes` alive
+  bool mapped = false;                // `bytes` are the pages of a file
+};
+
+// Arrays that are used where they lie, or copied whole.
+struct BinaryKind {
+  // The rows of the file. Values may be NaN or infinite: the caller checks them.
+  // THROWS Error(kInput), the name of the file first.
+  Dataset (*read)(const BinaryFile& file, const ReadOptions& options);
+  // The rows of a mapped file as views, without a look at them: any value may be in them. Nothing
+  // if some must be copied. Null: the format is always copied. THROWS as read().
+  std::optional<Dataset> (*map)(const BinaryFile& file) = nullptr;
+};
+
+// A columnar format (Parquet: typed columns in groups of rows) becomes a third alternative of
+// Reader::kind. It is opened by path and gives one group of rows at a time, which row_source.cc
+// pours into a sink as it pours one file after another now. reader.h and row_source.cc are all that
+// learn of a new kind.
+struct Reader {
+  std::string_view name;   // value of --format
+  std::string_view title;  // name of the format in documents
+  // Names of its files before .gz or .zst, as patterns with one '*', which stands for any
+  // characters: at least one where the pattern begins with it. Unused ones are empty. No file name
+  // fits the patterns of two formats.
+  std::array<std::string_view, 4> file_names = {};
+  std::string_view recognised_by;  // recognise() in words, for documents
+  std::string_view gives;          // what a data set of this format has, for documents
+  // Null: the content never tells.
+  Match (*recognise)(const FileStart& start) = nullptr;
+  bool has_roles = false;  // options can name columns as label, weight or ignored
+  std::variant<TextKind, BinaryKind> kind;
+
+  const TextKind* text() const { return std::get_if<TextKind>(&kind); }
+  bool counts_words() const { return text() != nullptr && text()->counts_words; }
+};
+
+template <class T>
+std::unique_ptr<TextFormat<T>> open_text(const TextKind& kind, const ReadOptions& options) {
+  if constexpr (std::is_same_v<T, float>) {
+    return kind.open_float32(options);
+  } else {
+    return kind.open_float64(options);
+  }
+}
+
+}  // namespace meanwhile::data

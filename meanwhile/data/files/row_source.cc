@@ -1,0 +1,104 @@
+#include "meanwhile/data/files/row_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "meanwhile/data/files/append.h"
+#include "meanwhile/data/files/memory_sink.h"
+#include "meanwhile/data/files/reader.h"
+#include "meanwhile/data/text/parse_text.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+// Files of one text format.
+template <class T>
+class TextRowSource : public RowSource<T> {
+ public:
+  TextRowSource(const std::vector<InputFile>& files, const ReadOptions& options)
+      : files_(files),
+        threads_(options.threads),
+        format_(open_text<T>(*files.front().reader->text(), options)) {}
+
+  bool sparse() const override { return format_->sparse(); }
+  RowsDescription pour(RowSink<T>& sink) override {
+    parse_text(text_inputs(files_), *format_, sink, threads_);
+    return format_->description();
+  }
+
+ private:
+  const std::vector<InputFile> files_;
+  const int threads_;
+  const std::unique_ptr<TextFormat<T>> format_;
+};
+
+// Files of any formats, one data set each. One data set at a time is in memory.
+template <class T>
+class JoinedRowSource : public RowSource<T> {
+ public:
+  JoinedRowSource(const std::vector<InputFile>& files, const ReadOptions& options, Dataset first)
+      : files_(files), options_(options), sparse_(is_sparse(first.x)), first_(std::move(first)) {}
+
+  bool sparse() const override { return sparse_; }
+  RowsDescription pour(RowSink<T>& sink) override {
+    Appender appender;
+    Dataset data = std::move(first_);
+    for (const InputFile& file : files_) {
+      if (&file != &files_.front()) {
+        data = {};  // before the next is read
+        data = read_one(file, options_);
+      }
+      appender.append(data, display_name(file.path), sink);
+    }
+    return appender.description();
+  }
+
+ private:
+  const std::vector<InputFile> files_;
+  const ReadOptions options_;
+  const bool sparse_;
+  Dataset first_;
+};
+
+template <class T>
+Dataset parse_one(const InputFile& file, const ReadOptions& options) {
+  TextRowSource<T> rows({file}, options);
+  MemorySink<T> sink(rows.sparse());
+  return sink.finish(rows.pour(sink));
+}
+
+}  // namespace
+
+Dataset read_one(const InputFile& file, const ReadOptions& options) {
+  if (const auto* binary = std::get_if<BinaryKind>(&file.reader->kind)) {
+    const BinaryFile contents = open_binary(file);
+    Dataset data = binary->read(contents, options);
+    check_finite(data.x, contents.name, options.threads, data.mapped);
+    return data;
+  }
+  return options.dtype == DType::kFloat32 ? parse_one<float>(file, options)
+                                          : parse_one<double>(file, options);
+}
+
+bool is_one_text(const std::vector<InputFile>& files) {
+  return files.front().reader->text() != nullptr &&
+         std::all_of(files.begin(), files.end(),
+                     [&](const InputFile& file) { return file.reader == files.front().reader; });
+}
+
+AnyRowSource open_rows(const std::vector<InputFile>& files, const ReadOptions& options) {
+  if (is_one_text(files)) {
+    if (options.dtype == DType::kFloat32) {
+      return std::make_unique<TextRowSource<float>>(files, options);
+    }
+    return std::make_unique<TextRowSource<double>>(files, options);
+  }
+  Dataset first = read_one(files.front(), options);
+  if (is_float32(first.x)) {
+    return std::make_unique<JoinedRowSource<float>>(files, options, std::move(first));
+  }
+  return std::make_unique<JoinedRowSource<double>>(files, options, std::move(first));
+}
+
+}  // namespace meanwhile::data
