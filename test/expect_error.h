@@ -28,4 +28,9 @@ std::string input_error_of(Call&& call) {
   return error_of(base::ErrorKind::kInput, call);
 }
 
+template <class Call>
+std::string usage_error_of(Call&& call) {
+  return error_of(base::ErrorKind::kUsage, call);
+}
+
 }  // namespace meanwhile

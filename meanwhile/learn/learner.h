@@ -9,6 +9,7 @@
 
 #include "meanwhile/base/json.h"
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/ending.h"
 
 namespace meanwhile::learn {
 
@@ -21,8 +22,9 @@ struct Outcome {
   Phase phase = Phase::kTrain;
   double objective = 0;  // of the model this round started from
   bool done = false;
-  std::string because;  // when done: why, for the user
-  Json record;          // further measures of the round, for metrics.jsonl
+  Ending ending = Ending::kNone;  // when done: why
+  std::string because = {};       // the same, for the user
+  Json record;                    // further measures of the round, for metrics.jsonl
 };
 
 // What is known of data before it is read.

@@ -95,32 +95,31 @@ Trial kmeans_trial(std::int64_t clusters, std::int64_t cols, std::int64_t width)
   parameters.n_clusters = clusters;
   parameters.max_iter = 8;  // the first is slower than the others
   parameters.tol = 0;
-  parameters.init = "random";
+  parameters.init = learn::kmeans::InitMethod::kRandom;
   return {[parameters] { return std::make_unique<learn::kmeans::KMeans>(parameters); }, width > 1,
           cols, width, std::max(kFirstRows, 4 * clusters)};
 }
 
-Trial linear_trial(learn::linear::Kind kind, const std::string& solver, const std::string& send,
+Trial linear_trial(learn::linear::Kind kind, learn::linear::Solver solver, learn::Send send,
                    std::int64_t cols, std::int64_t width) {
   learn::linear::Parameters parameters;
   parameters.solver = solver;
   parameters.send = send;
   parameters.max_iter = 8;
   parameters.tol = 0;
-  parameters.learning_rate = solver == "sgd" ? 1e-3 : 0;
+  parameters.learning_rate = solver == learn::linear::Solver::kSgd ? 1e-3 : 0;
   return {[kind, parameters] { return std::make_unique<learn::linear::Linear>(kind, parameters); },
           width > 1, cols, width};
 }
 
-Trial lda_trial(const std::string& send, std::int64_t topics, std::int64_t cols,
-                std::int64_t width) {
+Trial lda_trial(learn::Send send, std::int64_t topics, std::int64_t cols, std::int64_t width) {
   learn::lda::Parameters parameters;
   parameters.n_topics = topics;
   parameters.send = send;
   parameters.passes = 4;
   parameters.batch_size = std::int64_t{1} << 40;  // all: a round is a pass
   parameters.tol = 0;
-  parameters.init = "random";
+  parameters.init = learn::lda::Init::kRandom;
   // Made-up documents have no topics to be found; real ones take about so many iterations.
   parameters.inference_max_iter = 8;
   return {[parameters] { return std::make_unique<learn::lda::Lda>(parameters); }, true, cols,
@@ -130,7 +129,9 @@ Trial lda_trial(const std::string& send, std::int64_t topics, std::int64_t cols,
 }  // namespace
 
 std::vector<Rate> measure_rates(const CalibrateOptions& options) {
+  using learn::Send;
   using learn::linear::Kind;
+  using learn::linear::Solver;
   std::vector<std::pair<std::string, std::vector<Trial>>> trials;
   auto& kmeans = trials.emplace_back("kmeans", std::vector<Trial>()).second;
   const std::vector<std::int64_t> some = {16, 128};
@@ -149,9 +150,10 @@ std::vector<Rate> measure_rates(const CalibrateOptions& options) {
     // Dense; sparse with weights that stay in the nearest cache, and with many more.
     for (const std::int64_t width : {1, 256, 32'768}) {
       for (const std::int64_t cols : some) {
-        linear.push_back(linear_trial(kind, "lbfgs", "model", cols, width));
-        linear.push_back(linear_trial(kind, "sgd", "model", cols, width));
-        if (!options.quick) linear.push_back(linear_trial(kind, "sgd", "gradient", cols, width));
+        linear.push_back(linear_trial(kind, Solver::kLbfgs, Send::kModel, cols, width));
+        linear.push_back(linear_trial(kind, Solver::kSgd, Send::kModel, cols, width));
+        if (!options.quick)
+          linear.push_back(linear_trial(kind, Solver::kSgd, Send::kGradient, cols, width));
       }
     }
   }
@@ -159,8 +161,8 @@ std::vector<Rate> measure_rates(const CalibrateOptions& options) {
     auto& lda = trials.emplace_back("lda", std::vector<Trial>()).second;
     for (const std::int64_t topics : {20, 200}) {
       for (const std::int64_t width : {2'048, 32'768}) {
-        lda.push_back(lda_trial("model", topics, 64, width));
-        lda.push_back(lda_trial("gradient", topics, 64, width));
+        lda.push_back(lda_trial(Send::kModel, topics, 64, width));
+        lda.push_back(lda_trial(Send::kGradient, topics, 64, width));
       }
     }
   }
@@ -186,7 +188,7 @@ double measure_round(const CalibrateOptions& options) {
   const data::Dataset data = made_up(trial, 16);
   learn::kmeans::Parameters parameters;
   parameters.n_clusters = 2;
-  parameters.init = "random";
+  parameters.init = learn::kmeans::InitMethod::kRandom;
   parameters.batch_size = 2;  // never converges
   parameters.max_iter = 200;
   parameters.tol = 0;

@@ -48,13 +48,15 @@ TEST(Resume, GivesTheSameModelWhenConverging) {
 }
 
 TEST(Resume, GivesTheSameModelWhenRoundsRunOut) {
-  expect_same_after_any_interruption(toy_data(3000, 3),
-                                     {.n_clusters = 9, .init = "random", .max_iter = 4, .tol = 0});
+  expect_same_after_any_interruption(
+      toy_data(3000, 3),
+      {.n_clusters = 9, .init = learn::kmeans::InitMethod::kRandom, .max_iter = 4, .tol = 0});
 }
 
 TEST(Resume, GivesTheSameModelOfSeveralTrials) {
   expect_same_after_any_interruption(
-      toy_data(3000, 3), {.n_clusters = 5, .init = "k-means||", .n_init = 2, .max_iter = 3});
+      toy_data(3000, 3),
+      {.n_clusters = 5, .init = learn::kmeans::InitMethod::kParallel, .n_init = 2, .max_iter = 3});
 }
 
 TEST(Resume, GivesTheSameModelFromGivenCentres) {

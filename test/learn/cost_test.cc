@@ -93,35 +93,36 @@ data::Dataset points(std::int64_t rows, std::int64_t cols, bool sparse = false) 
   return sparse ? test::sparse(x, cols) : test::dense(x, cols);
 }
 
-kmeans::Parameters clusters(const std::string& init) {
+kmeans::Parameters clusters(kmeans::InitMethod init) {
   return {.n_clusters = 20, .init = init, .max_iter = 4, .tol = 0};
 }
 
 TEST(LearnerCost, OfKMeansIsWhatItSends) {
-  for (const std::string init : {"random", "k-means++", "k-means||", "auto"}) {
+  for (const kmeans::InitMethod init : {kmeans::InitMethod::kRandom, kmeans::InitMethod::kGreedy,
+                                        kmeans::InitMethod::kParallel, kmeans::InitMethod::kAuto}) {
     for (const bool sparse : {false, true}) {
       kmeans::KMeans learner(clusters(init));
-      expect_as_said(init, learner, points(2000, 6, sparse));
+      expect_as_said(to_string(init), learner, points(2000, 6, sparse));
     }
   }
-  kmeans::Parameters parameters = clusters("k-means++");
+  kmeans::Parameters parameters = clusters(kmeans::InitMethod::kGreedy);
   parameters.n_init = 3;
   kmeans::KMeans thrice(parameters);
   expect_as_said("three starts", thrice, points(2000, 6));
-  parameters = clusters("random");
+  parameters = clusters(kmeans::InitMethod::kRandom);
   parameters.batch_size = 100;
   kmeans::KMeans batches(parameters);
   expect_as_said("batches", batches, points(2000, 6));
 }
 
 TEST(LearnerCost, OfKMeansWithCentresHasNoSeeding) {
-  kmeans::KMeans learner(clusters("auto"));
+  kmeans::KMeans learner(clusters(kmeans::InitMethod::kAuto));
   learner.set_initial_centers(std::vector<double>(20 * 6, 0.5), 6);
   EXPECT_EQ(rounds_of(learner.course({2000, 6, 12000}), Phase::kPrepare), 0);
 }
 
 TEST(LearnerCost, OfKMeansCountsTheDistances) {
-  const kmeans::KMeans learner(clusters("auto"));
+  const kmeans::KMeans learner(clusters(kmeans::InitMethod::kAuto));
   const Cost dense = learner.cost({1000, 50, 50000}),
              sparse = learner.cost({1000, 50, 700, 2, true});
   EXPECT_EQ(dense.flops, 2.0 * 50000 * 20);
@@ -129,7 +130,7 @@ TEST(LearnerCost, OfKMeansCountsTheDistances) {
   EXPECT_EQ(dense.outputs, 20);
   EXPECT_EQ(dense.update_bytes, sparse.update_bytes);
   // A batch is a part of the rows; its score is of all.
-  kmeans::Parameters parameters = clusters("auto");
+  kmeans::Parameters parameters = clusters(kmeans::InitMethod::kAuto);
   parameters.batch_size = 100;
   const kmeans::KMeans batches(parameters);
   EXPECT_DOUBLE_EQ(batches.cost({1000, 50, 50000}).flops, dense.flops / 10);
@@ -139,9 +140,9 @@ TEST(LearnerCost, OfKMeansCountsTheDistances) {
 
 using linear::Kind;
 using linear::Parameters;
+using linear::Solver;
 
-Parameters settled(const std::string& solver, const std::string& send = "model",
-                   double learning_rate = 0) {
+Parameters settled(Solver solver, Send send = Send::kModel, double learning_rate = 0) {
   Parameters parameters;
   parameters.solver = solver;
   parameters.send = send;
@@ -162,22 +163,22 @@ void expect_as_said(const std::string& what, Kind kind, const Parameters& parame
 }
 
 TEST(LearnerCost, OfLinearModelsIsWhatTheySend) {
-  expect_as_said("lbfgs", Kind::kSvm, settled("lbfgs"), 2);
-  expect_as_said("sgd", Kind::kSvm, settled("sgd"), 2);
-  expect_as_said("sgd at a given rate", Kind::kSvm, settled("sgd", "model", 0.01), 2);
-  expect_as_said("gradients", Kind::kSvm, settled("sgd", "gradient"), 2);
-  expect_as_said("auto", Kind::kSvm, settled("auto"), 2);
-  expect_as_said("auto, gradients", Kind::kLogistic, settled("auto", "gradient"), 2);
-  expect_as_said("hybrid", Kind::kLogistic, settled("hybrid"), 2);
-  expect_as_said("softmax", Kind::kLogistic, settled("lbfgs"), 4);
-  expect_as_said("sgd of several classes", Kind::kLogistic, settled("sgd"), 3);
-  expect_as_said("least squares", Kind::kLinear, settled("lbfgs"), 0);
-  expect_as_said("least squares by sgd", Kind::kLinear, settled("sgd"), 0);
-  Parameters parameters = settled("sgd");
+  expect_as_said("lbfgs", Kind::kSvm, settled(Solver::kLbfgs), 2);
+  expect_as_said("sgd", Kind::kSvm, settled(Solver::kSgd), 2);
+  expect_as_said("sgd at a given rate", Kind::kSvm, settled(Solver::kSgd, Send::kModel, 0.01), 2);
+  expect_as_said("gradients", Kind::kSvm, settled(Solver::kSgd, Send::kGradient), 2);
+  expect_as_said("auto", Kind::kSvm, settled(Solver::kAuto), 2);
+  expect_as_said("auto, gradients", Kind::kLogistic, settled(Solver::kAuto, Send::kGradient), 2);
+  expect_as_said("hybrid", Kind::kLogistic, settled(Solver::kHybrid), 2);
+  expect_as_said("softmax", Kind::kLogistic, settled(Solver::kLbfgs), 4);
+  expect_as_said("sgd of several classes", Kind::kLogistic, settled(Solver::kSgd), 3);
+  expect_as_said("least squares", Kind::kLinear, settled(Solver::kLbfgs), 0);
+  expect_as_said("least squares by sgd", Kind::kLinear, settled(Solver::kSgd), 0);
+  Parameters parameters = settled(Solver::kSgd);
   parameters.adaptive = true;
   expect_as_said("adaptive", Kind::kSvm, parameters, 2);
   expect_as_said("adaptive, several classes", Kind::kLogistic, parameters, 3);
-  parameters = settled("auto");
+  parameters = settled(Solver::kAuto);
   parameters.fit_intercept = false;
   expect_as_said("without intercept", Kind::kSvm, parameters, 2);
 }
@@ -187,13 +188,13 @@ TEST(LearnerCost, OfLinearSeedingIsStatisticsAndTheSearchForARate) {
   const auto seeding = [&](const Parameters& parameters, const Shape& shape) {
     return rounds_of(linear::Linear(Kind::kSvm, parameters).course(shape), Phase::kPrepare);
   };
-  EXPECT_EQ(seeding(settled("lbfgs"), dense), 1);
-  EXPECT_EQ(seeding(settled("sgd"), dense), 2);
-  EXPECT_EQ(seeding(settled("hybrid"), dense), 2);
-  EXPECT_EQ(seeding(settled("sgd", "model", 0.1), dense), 1);
-  EXPECT_EQ(seeding(settled("sgd", "gradient"), sparse), 2);
+  EXPECT_EQ(seeding(settled(Solver::kLbfgs), dense), 1);
+  EXPECT_EQ(seeding(settled(Solver::kSgd), dense), 2);
+  EXPECT_EQ(seeding(settled(Solver::kHybrid), dense), 2);
+  EXPECT_EQ(seeding(settled(Solver::kSgd, Send::kModel, 0.1), dense), 1);
+  EXPECT_EQ(seeding(settled(Solver::kSgd, Send::kGradient), sparse), 2);
   // Dense columns are centred: their moments travel.
-  const linear::Linear sgd(Kind::kSvm, settled("sgd"));
+  const linear::Linear sgd(Kind::kSvm, settled(Solver::kSgd));
   EXPECT_EQ(sgd.course(dense).front().round.update_bytes, 8 * 2 * 30);
   EXPECT_EQ(sgd.course(sparse).front().round.update_bytes, 0);
 }
@@ -203,21 +204,22 @@ TEST(LearnerCost, OfLinearModelsNamesTheLoopThatDoesIt) {
   const auto kernel = [](Kind kind, const Parameters& parameters, const Shape& shape) {
     return linear::Linear(kind, parameters).cost(shape).kernel;
   };
-  EXPECT_EQ(kernel(Kind::kSvm, settled("lbfgs"), dense), "svm.lbfgs");
-  EXPECT_EQ(kernel(Kind::kSvm, settled("sgd"), dense), "svm.model");
-  EXPECT_EQ(kernel(Kind::kLogistic, settled("sgd", "gradient"), dense), "logistic.gradient");
-  EXPECT_EQ(kernel(Kind::kLinear, settled("auto"), dense), "linear.lbfgs");
+  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kLbfgs), dense), "svm.lbfgs");
+  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kSgd), dense), "svm.model");
+  EXPECT_EQ(kernel(Kind::kLogistic, settled(Solver::kSgd, Send::kGradient), dense),
+            "logistic.gradient");
+  EXPECT_EQ(kernel(Kind::kLinear, settled(Solver::kAuto), dense), "linear.lbfgs");
   // Averaging pays where rows are many.
-  EXPECT_EQ(kernel(Kind::kSvm, settled("auto"), sparse), "svm.model");
-  EXPECT_EQ(kernel(Kind::kSvm, settled("auto"), {100, 30, 500, 2, true}), "svm.lbfgs");
+  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kAuto), sparse), "svm.model");
+  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kAuto), {100, 30, 500, 2, true}), "svm.lbfgs");
 }
 
 TEST(LearnerCost, OfAGradientIsThatOfItsBatch) {
   const Shape shape{10000, 30, 300000, 3};
-  Parameters parameters = settled("sgd", "gradient");
+  Parameters parameters = settled(Solver::kSgd, Send::kGradient);
   parameters.batch_fraction = 0.05;
   const Cost batch = linear::Linear(Kind::kLogistic, parameters).cost(shape);
-  const Cost pass = linear::Linear(Kind::kLogistic, settled("sgd")).cost(shape);
+  const Cost pass = linear::Linear(Kind::kLogistic, settled(Solver::kSgd)).cost(shape);
   EXPECT_DOUBLE_EQ(batch.flops, 0.05 * pass.flops);
   EXPECT_EQ(pass.flops, 4.0 * 300000 * 3);
   EXPECT_EQ(pass.outputs, 3);

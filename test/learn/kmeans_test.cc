@@ -8,11 +8,14 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/job/train.h"
+#include "test/expect_error.h"
 #include "test/learn/points.h"
 #include "test/temporary_folder.h"
 
 namespace meanwhile::learn::kmeans {
 namespace {
+
+using testing::HasSubstr;
 
 struct Trained {
   Model model;
@@ -51,14 +54,14 @@ TEST(KMeans, EqualsASerialLloydRoundByRound) {
 
 TEST(KMeans, OneAnswerForAnyNumberOfWorkers) {
   const auto x = test::blobs(6000, 5, 10, 4, 2);
-  for (const std::string init : {"random", "k-means++", "k-means||"}) {
+  for (const InitMethod init : {InitMethod::kRandom, InitMethod::kGreedy, InitMethod::kParallel}) {
     std::set<std::string> hashes;
     for (const int workers : {1, 2, 3, 5, 8}) {
       hashes.insert(train(test::dense(x, 5), {.n_clusters = 10, .init = init, .n_init = 2},
                           {.workers = workers, .shards = 8, .seed = 3})
                         .result.model_sha256);
     }
-    EXPECT_EQ(hashes.size(), 1U) << init;
+    EXPECT_EQ(hashes.size(), 1U) << to_string(init);
   }
 }
 
@@ -66,11 +69,12 @@ TEST(KMeans, CachesAndBoundsSaveWorkButDoNotChangeBits) {
   const std::int64_t D = 6;
   const auto x = test::blobs(20000, D, 12, 6, 4);
   data::Dataset data = test::dense(x, D);
-  const Parameters parameters{.n_clusters = 12, .init = "random", .max_iter = 40, .tol = 0};
+  const Parameters parameters{
+      .n_clusters = 12, .init = InitMethod::kRandom, .max_iter = 40, .tol = 0};
   const Trained cached = train(data, parameters, {.seed = 1});
   // Every round afresh: a learner attached anew for each, restored from nothing but its centres.
-  const Trained first =
-      train(data, {.n_clusters = 12, .init = "random", .max_iter = 1, .tol = 0}, {.seed = 1});
+  const Trained first = train(
+      data, {.n_clusters = 12, .init = InitMethod::kRandom, .max_iter = 1, .tol = 0}, {.seed = 1});
   std::vector<double> centers = first.model.centers;
   for (std::size_t r = 1; r < cached.rounds.size(); ++r) {
     centers = train(data, {.n_clusters = 12, .max_iter = 1, .tol = 0}, {.seed = 1}, centers)
@@ -83,8 +87,8 @@ TEST(KMeans, CachesAndBoundsSaveWorkButDoNotChangeBits) {
 
 TEST(KMeans, InertiaNeverRises) {
   const auto x = test::uniform(5000, 3, 5);
-  const Trained t =
-      train(test::dense(x, 3), {.n_clusters = 40, .init = "random", .tol = 0}, {.seed = 9});
+  const Trained t = train(test::dense(x, 3),
+                          {.n_clusters = 40, .init = InitMethod::kRandom, .tol = 0}, {.seed = 9});
   for (std::size_t r = 1; r < t.rounds.size(); ++r) {
     EXPECT_LE(t.rounds[r].outcome.objective, t.rounds[r - 1].outcome.objective * (1 + 1e-12));
   }
@@ -133,12 +137,12 @@ TEST(KMeans, WeightZeroIsTheRowAbsent) {
   const Trained without = train(test::dense(kept, D), {.n_clusters = K, .tol = 0}, {}, centers);
   for (std::size_t i = 0; i < centers.size(); ++i)
     EXPECT_NEAR(with.model.centers[i], without.model.centers[i], 1e-12);
-  for (const std::string init : {"random", "k-means++", "k-means||"}) {
+  for (const InitMethod init : {InitMethod::kRandom, InitMethod::kGreedy, InitMethod::kParallel}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Trained t = train(test::dense(x, D, weights),
                               {.n_clusters = K, .init = init, .max_iter = 1}, {.seed = seed});
       for (std::int64_t k = 0; k < K; ++k)
-        EXPECT_LT(t.model.centers[static_cast<std::size_t>(k * D)], 2) << init;
+        EXPECT_LT(t.model.centers[static_cast<std::size_t>(k * D)], 2) << to_string(init);
     }
   }
 }
@@ -146,12 +150,13 @@ TEST(KMeans, WeightZeroIsTheRowAbsent) {
 TEST(KMeans, EverySeedingFindsSeparateBlobs) {
   const std::int64_t D = 4, K = 8;
   const auto x = test::blobs(4000, D, K, 100, 8);
-  for (const std::string init : {"k-means++", "k-means||"}) {
+  for (const InitMethod init : {InitMethod::kGreedy, InitMethod::kParallel}) {
     for (const bool is_sparse : {false, true}) {
       const data::Dataset data = is_sparse ? test::sparse(x, D) : test::dense(x, D);
       const Trained t = train(data, {.n_clusters = K, .init = init}, {.seed = 5});
       // Unit variance in every direction when each blob has its centre.
-      EXPECT_NEAR(t.result.objective / 4000, static_cast<double>(D), 0.3) << init << is_sparse;
+      EXPECT_NEAR(t.result.objective / 4000, static_cast<double>(D), 0.3)
+          << to_string(init) << is_sparse;
     }
   }
 }
@@ -159,23 +164,30 @@ TEST(KMeans, EverySeedingFindsSeparateBlobs) {
 TEST(KMeans, RandomSeedingDrawsDistinctRowsEvenAllOfThem) {
   const auto x = test::uniform(700, 2, 9);
   const Trained t =
-      train(test::dense(x, 2), {.n_clusters = 700, .init = "random", .max_iter = 1}, {.seed = 2});
+      train(test::dense(x, 2), {.n_clusters = 700, .init = InitMethod::kRandom, .max_iter = 1},
+            {.seed = 2});
   EXPECT_EQ(t.result.objective, 0);
   EXPECT_EQ(std::count(t.model.counts.begin(), t.model.counts.end(), 1.0), 700);
 }
 
-TEST(KMeans, MoreTrialsAreNeverWorseAndTheBestIsKept) {
+TEST(KMeans, TheBestOfSeveralTrialsIsKept) {
   const auto x = test::blobs(2000, 2, 15, 12, 10);
-  double single = 0, best = 1e300;
-  for (const std::int64_t n_init : {1, 6}) {
-    const Trained t = train(test::dense(x, 2),
-                            {.n_clusters = 15, .init = "random", .n_init = n_init}, {.seed = 4});
+  const auto inertia_of = [&](std::int64_t n_init, std::uint64_t seed) {
+    const Trained t =
+        train(test::dense(x, 2), {.n_clusters = 15, .init = InitMethod::kRandom, .n_init = n_init},
+              {.seed = seed});
     const double inertia = assign(t.model, test::dense(x, 2), 2).inertia;
     EXPECT_NEAR(inertia, t.result.objective, 1e-9 * inertia);
-    if (n_init == 1) single = inertia;
-    best = std::min(best, inertia);
+    return inertia;
+  };
+  // The first trial is the only one of a run with n_init = 1: more can but improve on it.
+  int better = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const double first = inertia_of(1, seed), best = inertia_of(6, seed);
+    EXPECT_LE(best, first) << seed;
+    better += best < 0.99 * first;
   }
-  EXPECT_LE(best, single);
+  EXPECT_GE(better, 2);
 }
 
 TEST(KMeans, AnEmptyClusterMovesToTheFarthestRow) {
@@ -192,10 +204,10 @@ TEST(KMeans, AnEmptyClusterMovesToTheFarthestRow) {
 
 TEST(KMeans, EqualRowsLeaveEmptyClustersAndNoNaN) {
   const std::vector<float> x(600, 3.5F);
-  for (const std::string init : {"random", "k-means++", "k-means||"}) {
+  for (const InitMethod init : {InitMethod::kRandom, InitMethod::kGreedy, InitMethod::kParallel}) {
     const Trained t = train(test::dense(x, 2), {.n_clusters = 5, .init = init}, {});
     EXPECT_EQ(t.result.objective, 0);
-    EXPECT_EQ(std::count(t.model.counts.begin(), t.model.counts.end(), 0.0), 4) << init;
+    EXPECT_EQ(std::count(t.model.counts.begin(), t.model.counts.end(), 0.0), 4) << to_string(init);
     for (const double value : t.model.centers) EXPECT_EQ(value, 3.5);
   }
 }
@@ -234,20 +246,20 @@ TEST(KMeans, CosineIsEuclideanOnUnitRows) {
   }
   const std::vector<double> centers(unit.begin(), unit.begin() + K * D);
   const Trained t =
-      train(test::dense(x, D), {.n_clusters = K, .tol = 0, .metric = "cosine"}, {}, centers);
+      train(test::dense(x, D), {.n_clusters = K, .tol = 0, .metric = Metric::kCosine}, {}, centers);
   EXPECT_EQ(t.result.stopped_because, "converged: no centre moved");
   // Half the squared Euclidean distance of unit vectors is 1 - cosine, and labels agree.
   const test::SerialKMeans euclidean = test::serial_round(unit, D, t.model.centers);
   EXPECT_EQ(assign(t.model, test::dense(x, D), 1).labels, euclidean.labels);
   EXPECT_NEAR(t.result.objective, euclidean.inertia / 2, 1e-9);
-  const Trained on_sparse =
-      train(test::sparse(x, D), {.n_clusters = K, .tol = 0, .metric = "cosine"}, {}, centers);
+  const Trained on_sparse = train(
+      test::sparse(x, D), {.n_clusters = K, .tol = 0, .metric = Metric::kCosine}, {}, centers);
   EXPECT_NEAR(on_sparse.result.objective, t.result.objective, 1e-9);
 }
 
 TEST(KMeans, ARowOfZerosHasDistanceOneUnderCosine) {
   const Trained t = train(test::dense<float>({1, 0, 0, 1, 0, 0}, 2),
-                          {.n_clusters = 2, .metric = "cosine"}, {}, {1, 0, 0, 1});
+                          {.n_clusters = 2, .metric = Metric::kCosine}, {}, {1, 0, 0, 1});
   EXPECT_EQ(t.result.objective, 1);
   EXPECT_EQ(t.model.centers, (std::vector<double>{1, 0, 0, 1}));
 }
@@ -267,9 +279,9 @@ TEST(KMeans, SparseEqualsDense) {
 TEST(KMeans, MiniBatchesComeNearTheFullBatch) {
   const auto x = test::blobs(20000, 4, 6, 30, 14);
   const data::Dataset data = test::dense(x, 4);
-  const Trained full = train(data, {.n_clusters = 6, .init = "k-means++"}, {.seed = 1});
+  const Trained full = train(data, {.n_clusters = 6, .init = InitMethod::kGreedy}, {.seed = 1});
   const Trained batch =
-      train(data, {.n_clusters = 6, .init = "k-means++", .batch_size = 500}, {.seed = 1});
+      train(data, {.n_clusters = 6, .init = InitMethod::kGreedy, .batch_size = 500}, {.seed = 1});
   EXPECT_LT(batch.result.objective, 1.05 * full.result.objective);
   EXPECT_EQ(std::accumulate(batch.model.counts.begin(), batch.model.counts.end(), 0.0),
             500.0 * static_cast<double>(batch.result.rounds));
@@ -280,8 +292,11 @@ TEST(KMeans, AStateRestoredMidwayGivesTheSameBits) {
   const data::Dataset data = test::dense(x, 3);
   const TemporaryFolder folder;
   for (const std::int64_t batch : {0, 300}) {
-    const Parameters whole{
-        .n_clusters = 8, .init = "k-means++", .max_iter = 12, .tol = 0, .batch_size = batch};
+    const Parameters whole{.n_clusters = 8,
+                           .init = InitMethod::kGreedy,
+                           .max_iter = 12,
+                           .tol = 0,
+                           .batch_size = batch};
     Parameters part = whole;
     part.max_iter = 5;
     const Trained uninterrupted = train(data, whole, {.seed = 6});
@@ -313,11 +328,26 @@ TEST(KMeans, TransformAndAssignAgree) {
 }
 
 TEST(KMeans, BadParametersAreNamed) {
-  for (const Parameters& bad :
-       {Parameters{.n_clusters = 0}, Parameters{.n_init = 0}, Parameters{.max_iter = 0},
-        Parameters{.tol = -1}, Parameters{.metric = "manhattan"}, Parameters{.batch_size = -1}}) {
-    EXPECT_THROW(KMeans{bad}, base::Error);
+  const std::pair<Parameters, const char*> bad[] = {{{.n_clusters = 0}, "n_clusters is 0"},
+                                                    {{.n_init = 0}, "n_init is 0"},
+                                                    {{.max_iter = 0}, "max_iter is 0"},
+                                                    {{.tol = -1}, "tol is -1"},
+                                                    {{.batch_size = -1}, "batch_size is -1"}};
+  for (const auto& [parameters, message] : bad) {
+    const Parameters& given = parameters;
+    EXPECT_THAT(usage_error_of([&] { KMeans{given}; }), HasSubstr(message));
   }
+  EXPECT_THAT(usage_error_of([] {
+                parameters_from_json({{"metric", "manhattan"}});
+              }),
+              HasSubstr("metric is 'manhattan'; it must be one of: euclidean, cosine"));
+}
+
+TEST(KMeans, AFileOfCentresMustHaveBeenRead) {
+  const Parameters p{.n_clusters = 2, .init = OpenChoice<InitMethod>("centres.csv")};
+  EXPECT_EQ(p.init.named(), std::nullopt);
+  EXPECT_THAT(usage_error_of([&] { train(test::dense(test::uniform(9, 2, 1), 2), p, {}); }),
+              HasSubstr("init is the file 'centres.csv'"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST(LdaAlpha, IsLargeForTopicsThatAreEverywhere) {
   const auto documents = test::draw_documents(truth, 1500, 30, 1, 0.5);
   Parameters p;
   p.n_topics = 3, p.passes = 5, p.alpha = 0.2;
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     p.send = send;
     p.learn_alpha = true;
     const auto trained = test::train(p, test::dataset(documents), test::with_shards(4));
@@ -84,8 +84,8 @@ TEST(LdaAlpha, IsLargeForTopicsThatAreEverywhere) {
       }
       alphas.push_back(trained.alpha[best]);
     }
-    EXPECT_GT(alphas[0], 1.5 * alphas[1]) << send;
-    EXPECT_GT(alphas[1], 1.5 * alphas[2]) << send;
+    EXPECT_GT(alphas[0], 1.5 * alphas[1]) << to_string(send);
+    EXPECT_GT(alphas[1], 1.5 * alphas[2]) << to_string(send);
     p.learn_alpha = false;
     EXPECT_EQ(test::train(p, test::dataset(documents), test::with_shards(4)).alpha,
               std::vector<double>(3, 0.2));

@@ -75,28 +75,28 @@ void expect_one_answer(const Parameters& p, const test::Documents& documents) {
   EXPECT_EQ(hashes.begin()->size(), 64U) << *hashes.begin();
 }
 
-Parameters parameters(const char* send, const char* precision = "single") {
+Parameters parameters(Send send, Precision precision = Precision::kSingle) {
   Parameters p;
   p.n_topics = 5, p.send = send, p.precision = precision, p.passes = 2, p.batch_size = 70;
   return p;
 }
 
 TEST(LdaNodes, AveragedModels) {
-  expect_one_answer(parameters("model"), test::some_documents(300, 80, 1));
+  expect_one_answer(parameters(Send::kModel), test::some_documents(300, 80, 1));
 }
 
 TEST(LdaNodes, SummedStatistics) {
-  expect_one_answer(parameters("gradient"), test::some_documents(300, 80, 2));
+  expect_one_answer(parameters(Send::kGradient), test::some_documents(300, 80, 2));
 }
 
 TEST(LdaNodes, DoublePrecisionAndRandomTopics) {
-  Parameters p = parameters("model", "double");
-  p.init = "random";
+  Parameters p = parameters(Send::kModel, Precision::kDouble);
+  p.init = Init::kRandom;
   expect_one_answer(p, test::some_documents(300, 80, 3));
 }
 
 TEST(LdaNodes, WhereMostShardsAreEmpty) {
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     Parameters p = parameters(send);
     p.batch_size = 1;
     expect_one_answer(p, test::some_documents(3, 30, 4));
@@ -105,7 +105,7 @@ TEST(LdaNodes, WhereMostShardsAreEmpty) {
 
 // Blocks of words are a task each: here there are several.
 TEST(LdaNodes, MoreWordsThanABlockOfThem) {
-  expect_one_answer(parameters("model"), test::some_documents(60, 1500, 5));
+  expect_one_answer(parameters(Send::kModel), test::some_documents(60, 1500, 5));
 }
 
 class LdaTargets : public testing::Test {
@@ -117,8 +117,8 @@ class LdaTargets : public testing::Test {
 TEST_F(LdaTargets, AllGiveTheSameBits) {
   const data::Dataset data = test::dataset(test::some_documents(120, 60, 6));
   const std::vector<std::string> targets = base::simd_targets();
-  for (const char* send : {"model", "gradient"}) {
-    for (const char* precision : {"single", "double"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
+    for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {
       for (const std::int64_t topics : {1, 5, 16, 37}) {
         Parameters p = parameters(send, precision);
         p.n_topics = topics;
@@ -127,7 +127,8 @@ TEST_F(LdaTargets, AllGiveTheSameBits) {
           base::limit_simd(target);
           hashes.insert(test::train(p, data, test::with_shards(3)).result.model_sha256);
         }
-        EXPECT_EQ(hashes.size(), 1U) << send << ", " << precision << ", " << topics << " topics";
+        EXPECT_EQ(hashes.size(), 1U)
+            << to_string(send) << ", " << to_string(precision) << ", " << topics << " topics";
       }
     }
   }

@@ -19,7 +19,7 @@ TEST(LdaRecovery, IsOfTopicsThatDiffer) {
 TEST(LdaRecovery, FindsTheTopicsThatDocumentsAreOf) {
   const auto truth = test::draw_topics(kTopics, kWords, 1);
   const data::Dataset data = test::dataset(test::draw_documents(truth, 3000, 40, 1));
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     Parameters p;
     p.n_topics = kTopics;
     p.send = send;
@@ -27,11 +27,12 @@ TEST(LdaRecovery, FindsTheTopicsThatDocumentsAreOf) {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       const auto trained = test::train(p, data, test::with_shards(4, 2, seed));
       const auto other = test::train(p, data, test::with_shards(4, seed == 1 ? 1 : 3, seed));
-      EXPECT_EQ(trained.lambda, other.lambda) << send << ", seed " << seed;
+      EXPECT_EQ(trained.lambda, other.lambda) << to_string(send) << ", seed " << seed;
       const auto cosines = test::matched(truth, test::by_topic(trained.lambda, kTopics));
       const auto found =
           std::count_if(cosines.begin(), cosines.end(), [](double c) { return c >= 0.9; });
-      EXPECT_GE(found, 18) << send << ", seed " << seed << ": " << testing::PrintToString(cosines);
+      EXPECT_GE(found, 18) << to_string(send) << ", seed " << seed << ": "
+                           << testing::PrintToString(cosines);
     }
   }
 }

@@ -25,13 +25,13 @@ std::vector<Case> cases() {
   Parameters p;
   p.n_topics = 4, p.passes = 3, p.tol = 0, p.batch_size = 25;
   std::vector<Case> list = {{"model", p}};
-  p.precision = "double";
+  p.precision = Precision::kDouble;
   list.push_back({"model_double", p});
-  p.send = "gradient";
+  p.send = Send::kGradient;
   list.push_back({"gradient_double", p});
-  p.precision = "single", p.init = "random", p.learn_alpha = false;
+  p.precision = Precision::kSingle, p.init = Init::kRandom, p.learn_alpha = false;
   list.push_back({"gradient_random", p});
-  p.send = "model", p.tol = 0.05, p.passes = 20;
+  p.send = Send::kModel, p.tol = 0.05, p.passes = 20;
   list.push_back({"converging", p});
   p.tol = 0, p.max_documents = 130;
   list.push_back({"max_documents", p});
@@ -120,7 +120,7 @@ class LdaOnline : public testing::Test {
   data::Dataset documents(std::uint64_t seed, std::size_t rows = 500) const {
     return test::dataset(test::draw_documents(truth_, rows, 30, seed));
   }
-  static Parameters parameters(const char* send = "model") {
+  static Parameters parameters(Send send = Send::kModel) {
     Parameters p;
     p.n_topics = kTopics, p.send = send, p.passes = 4;
     return p;
@@ -129,7 +129,7 @@ class LdaOnline : public testing::Test {
 };
 
 TEST_F(LdaOnline, LaterDocumentsKeepTheTopicsAndAddToTheCounts) {
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     Lda first(parameters(send));
     const auto before = test::train(first, documents(1), test::with_shards(4));
     const Model early = model_of(first);
@@ -137,20 +137,21 @@ TEST_F(LdaOnline, LaterDocumentsKeepTheTopicsAndAddToTheCounts) {
     second.start_from(SavedLda(first).file());
     const auto after = test::train(second, documents(2, 300), test::with_shards(4));
     const Model late = model_of(second);
-    EXPECT_EQ(late.documents, early.documents + 300) << send;
+    EXPECT_EQ(late.documents, early.documents + 300) << to_string(send);
     const auto tokens = [](const Model& model) {
       return std::accumulate(model.word_counts.begin(), model.word_counts.end(), 0.0);
     };
-    EXPECT_NEAR(late.tokens, tokens(late), 1e-6) << send;
-    EXPECT_NEAR(early.tokens, tokens(early), 1e-6) << send;
-    EXPECT_GT(late.tokens, early.tokens) << send;
-    EXPECT_EQ(after.first, before.lambda) << send;
-    EXPECT_NE(after.lambda, before.lambda) << send;
+    EXPECT_NEAR(late.tokens, tokens(late), 1e-6) << to_string(send);
+    EXPECT_NEAR(early.tokens, tokens(early), 1e-6) << to_string(send);
+    EXPECT_GT(late.tokens, early.tokens) << to_string(send);
+    EXPECT_EQ(after.first, before.lambda) << to_string(send);
+    EXPECT_NE(after.lambda, before.lambda) << to_string(send);
     // The same topics, each where it was.
     const auto was = test::by_topic(before.lambda, kTopics),
                is = test::by_topic(after.lambda, kTopics);
-    for (std::size_t k = 0; k < kTopics; ++k) EXPECT_GT(test::cosine(was[k], is[k]), 0.95) << send;
-    for (const double c : test::matched(truth_, is)) EXPECT_GT(c, 0.9) << send;
+    for (std::size_t k = 0; k < kTopics; ++k)
+      EXPECT_GT(test::cosine(was[k], is[k]), 0.95) << to_string(send);
+    for (const double c : test::matched(truth_, is)) EXPECT_GT(c, 0.9) << to_string(send);
   }
 }
 

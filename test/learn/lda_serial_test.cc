@@ -10,7 +10,7 @@ using test::Documents;
 using test::off_by;
 using test::SerialLda;
 
-Parameters parameters(const char* send, const char* precision, std::int64_t passes = 1) {
+Parameters parameters(Send send, Precision precision, std::int64_t passes = 1) {
   Parameters p;
   p.n_topics = 5, p.send = send, p.precision = precision, p.passes = passes, p.batch_size = 20;
   p.kappa = 0.7, p.tau0 = 3, p.alpha = 0.3, p.eta = 0.1, p.learn_alpha = false, p.tol = 0;
@@ -30,7 +30,7 @@ double off(const Documents& documents, const Parameters& p, int shards) {
   const auto rounds = static_cast<std::int64_t>(trained.rounds.size());
   const std::int64_t a_pass = rounds / p.passes;
   const SerialLda by_hand = serial(documents, p);
-  const auto expected = p.send == "model"
+  const auto expected = p.send == Send::kModel
                             ? by_hand.by_documents(trained.first, shards, rounds, a_pass)
                             : by_hand.by_statistics(trained.first, shards, rounds, a_pass);
   EXPECT_GT(off_by(trained.lambda, trained.first), 0.1) << "nothing was learned";
@@ -40,46 +40,48 @@ double off(const Documents& documents, const Parameters& p, int shards) {
 TEST(LdaSerial, StatisticsGiveTheSameTopics) {
   const Documents documents = test::some_documents(60, 30, 1);
   for (const int shards : {1, 3, 8}) {
-    EXPECT_LT(off(documents, parameters("gradient", "double"), shards), 1e-9) << shards;
-    EXPECT_LT(off(documents, parameters("gradient", "single"), shards), 1e-4) << shards;
+    EXPECT_LT(off(documents, parameters(Send::kGradient, Precision::kDouble), shards), 1e-9)
+        << shards;
+    EXPECT_LT(off(documents, parameters(Send::kGradient, Precision::kSingle), shards), 1e-4)
+        << shards;
   }
 }
 
 TEST(LdaSerial, AveragedModelsAreTheMeanOfSerialOnes) {
   const Documents documents = test::some_documents(60, 30, 2);
   for (const int shards : {1, 3, 8}) {
-    EXPECT_LT(off(documents, parameters("model", "double"), shards), 1e-9) << shards;
-    EXPECT_LT(off(documents, parameters("model", "single"), shards), 1e-4) << shards;
+    EXPECT_LT(off(documents, parameters(Send::kModel, Precision::kDouble), shards), 1e-9) << shards;
+    EXPECT_LT(off(documents, parameters(Send::kModel, Precision::kSingle), shards), 1e-4) << shards;
   }
 }
 
 TEST(LdaSerial, SeveralPassesTakeSeveralOrders) {
   const Documents documents = test::some_documents(50, 30, 3);
-  for (const char* send : {"model", "gradient"}) {
-    EXPECT_LT(off(documents, parameters(send, "double", 3), 2), 1e-9) << send;
+  for (const Send send : {Send::kModel, Send::kGradient}) {
+    EXPECT_LT(off(documents, parameters(send, Precision::kDouble, 3), 2), 1e-9) << to_string(send);
   }
 }
 
 // What was gained is scaled afresh whenever it has faded to a millionth.
 TEST(LdaSerial, WhatFadesFastIsStillTheSame) {
   const Documents documents = test::some_documents(400, 20, 4);
-  for (const char* precision : {"single", "double"}) {
-    Parameters p = parameters("model", precision);
+  for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {
+    Parameters p = parameters(Send::kModel, precision);
     p.kappa = 0.51, p.tau0 = 1, p.batch_size = 400, p.inference_max_iter = 5;
     double faded = 1;
     for (int t = 1; t <= 400; ++t) faded *= 1 - serial(documents, p).step(t);
     EXPECT_LT(faded, 1e-12);  // twice at least
-    EXPECT_LT(off(documents, p, 1), std::string(precision) == "single" ? 1e-4 : 1e-9);
+    EXPECT_LT(off(documents, p, 1), precision == Precision::kSingle ? 1e-4 : 1e-9);
   }
 }
 
 TEST(LdaSerial, OneTopicOrManyOfWhichMostHaveNothing) {
   const Documents documents = test::some_documents(12, 9, 5);
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     for (const std::int64_t topics : {1, 2, 8, 16, 17, 40}) {
-      Parameters p = parameters(send, "double", 2);
+      Parameters p = parameters(send, Precision::kDouble, 2);
       p.n_topics = topics;
-      EXPECT_LT(off(documents, p, 2), 1e-9) << send << ", " << topics;
+      EXPECT_LT(off(documents, p, 2), 1e-9) << to_string(send) << ", " << topics;
     }
   }
 }
@@ -87,13 +89,13 @@ TEST(LdaSerial, OneTopicOrManyOfWhichMostHaveNothing) {
 // exp(digamma(0.004)) is 1e-109: less than single precision knows.
 TEST(LdaSerial, PriorsMayBeSmall) {
   const Documents documents = test::some_documents(60, 30, 6);
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     for (const std::int64_t topics : {5, 16}) {
-      Parameters p = parameters(send, "single", 3);
+      Parameters p = parameters(send, Precision::kSingle, 3);
       p.n_topics = topics, p.eta = 0.004, p.alpha = 0.01, p.kappa = 0.51, p.tau0 = 1;
-      EXPECT_LT(off(documents, p, 1), 1e-3) << send << ", " << topics;
-      p.precision = "double";
-      EXPECT_LT(off(documents, p, 1), 1e-9) << send << ", " << topics;
+      EXPECT_LT(off(documents, p, 1), 1e-3) << to_string(send) << ", " << topics;
+      p.precision = Precision::kDouble;
+      EXPECT_LT(off(documents, p, 1), 1e-9) << to_string(send) << ", " << topics;
     }
   }
 }
@@ -105,9 +107,9 @@ TEST(LdaSerial, PriorsMayBeTiny) {
   for (std::size_t i = 0; i < documents.rows.size(); i += 2) {
     for (auto& [word, n] : documents.rows[i]) n *= word % 2 == 0 ? 1 : 0.001;
   }
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     for (const std::int64_t topics : {5, 16, 300}) {
-      Parameters p = parameters(send, "single", 3);
+      Parameters p = parameters(send, Precision::kSingle, 3);
       p.n_topics = topics, p.eta = p.alpha = 0.001, p.kappa = 0.51, p.tau0 = 1;
       const auto trained = test::train(p, test::dataset(documents), test::with_shards(1));
       for (const double value : trained.lambda) ASSERT_TRUE(value > 0 && std::isfinite(value));
@@ -122,11 +124,11 @@ TEST(LdaSerial, DocumentsMayBeShort) {
     while (row.size() > 2) row.erase(row.begin());
     for (auto& [word, n] : row) n = 1;
   }
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     for (const std::int64_t topics : {300, 304}) {
-      Parameters p = parameters(send, "single");
+      Parameters p = parameters(send, Precision::kSingle);
       p.n_topics = topics, p.eta = p.alpha = 1 / 300., p.inference_max_iter = 2;
-      EXPECT_LT(off(documents, p, 2), 1e-4) << send << ", " << topics;
+      EXPECT_LT(off(documents, p, 2), 1e-4) << to_string(send) << ", " << topics;
     }
   }
 }
@@ -135,8 +137,8 @@ TEST(LdaSerial, DocumentsHaveWeights) {
   Documents documents = test::some_documents(40, 20, 7);
   for (std::size_t i = 0; i < 40; ++i)
     documents.weights.push_back(0.25 * static_cast<double>(i % 8));
-  for (const char* send : {"model", "gradient"}) {
-    EXPECT_LT(off(documents, parameters(send, "double", 2), 3), 1e-9) << send;
+  for (const Send send : {Send::kModel, Send::kGradient}) {
+    EXPECT_LT(off(documents, parameters(send, Precision::kDouble, 2), 3), 1e-9) << to_string(send);
   }
 }
 
@@ -145,22 +147,22 @@ TEST(LdaSerial, CountsNeedNotBeWhole) {
   for (auto& row : documents.rows) {
     for (auto& [word, n] : row) n = 0.375 * n + 0.125 * static_cast<double>(word % 4);
   }
-  for (const char* send : {"model", "gradient"}) {
-    EXPECT_LT(off(documents, parameters(send, "double", 2), 3), 1e-9) << send;
+  for (const Send send : {Send::kModel, Send::kGradient}) {
+    EXPECT_LT(off(documents, parameters(send, Precision::kDouble, 2), 3), 1e-9) << to_string(send);
   }
 }
 
 // As many documents as four fifths of all, or rounds of so many, are behind the first.
 TEST(LdaSerial, StepsBeginAsTheDataIsLarge) {
   const Documents documents = test::some_documents(60, 30, 9);
-  const auto with_words = serial(documents, parameters("model", "double")).count();
-  for (const char* send : {"model", "gradient"}) {
-    Parameters p = parameters(send, "double");
+  const auto with_words = serial(documents, parameters(Send::kModel, Precision::kDouble)).count();
+  for (const Send send : {Send::kModel, Send::kGradient}) {
+    Parameters p = parameters(send, Precision::kDouble);
     p.tau0 = 0;
     const auto chosen = test::train(p, test::dataset(documents), test::with_shards(4));
-    p.tau0 = 0.8 * with_words / (p.send == "model" ? 4 : 20);
+    p.tau0 = 0.8 * with_words / (p.send == Send::kModel ? 4 : 20);
     const auto given = test::train(p, test::dataset(documents), test::with_shards(4));
-    EXPECT_LT(off_by(chosen.lambda, given.lambda), 1e-12) << send;
+    EXPECT_LT(off_by(chosen.lambda, given.lambda), 1e-12) << to_string(send);
   }
 }
 

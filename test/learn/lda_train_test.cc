@@ -12,7 +12,7 @@ namespace {
 using test::Documents;
 using testing::HasSubstr;
 
-Parameters parameters(const char* send = "model", std::int64_t topics = 4) {
+Parameters parameters(Send send = Send::kModel, std::int64_t topics = 4) {
   Parameters p;
   p.n_topics = topics, p.send = send, p.passes = 2, p.tol = 0;
   return p;
@@ -21,9 +21,9 @@ Parameters parameters(const char* send = "model", std::int64_t topics = 4) {
 // Trains with both kinds of updates, and checks what is true of any topics.
 void expect_topics(const Documents& documents, std::int64_t topics, int shards,
                    std::int64_t batch_size = 0) {
-  for (const char* send : {"model", "gradient"}) {
-    for (const char* init : {"documents", "random"}) {
-      SCOPED_TRACE(fmt::format("send {}, init {}", send, init));
+  for (const Send send : {Send::kModel, Send::kGradient}) {
+    for (const Init init : {Init::kDocuments, Init::kRandom}) {
+      SCOPED_TRACE(fmt::format("send {}, init {}", to_string(send), to_string(init)));
       Parameters p = parameters(send, topics);
       p.batch_size = batch_size;
       p.init = init;
@@ -127,15 +127,15 @@ TEST(LdaTrain, DenseRowsAreTheSameDocuments) {
 
 TEST(LdaTrain, SinglePrecisionIsNearDouble) {
   const data::Dataset data = test::dataset(test::some_documents(200, 40, 9));
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     Parameters p = parameters(send);
     p.inference_tol = 0, p.inference_max_iter = 30;
     const auto single = test::train(p, data, test::with_shards(3));
-    p.precision = "double";
+    p.precision = Precision::kDouble;
     const auto twice = test::train(p, data, test::with_shards(3));
-    EXPECT_LT(test::off_by(single.lambda, twice.lambda), 1e-2) << send;
-    EXPECT_LT(test::off_by(single.alpha, twice.alpha), 1e-3) << send;
-    EXPECT_NEAR(single.result.objective, twice.result.objective, 1e-4) << send;
+    EXPECT_LT(test::off_by(single.lambda, twice.lambda), 1e-2) << to_string(send);
+    EXPECT_LT(test::off_by(single.alpha, twice.alpha), 1e-3) << to_string(send);
+    EXPECT_NEAR(single.result.objective, twice.result.objective, 1e-4) << to_string(send);
   }
 }
 
@@ -148,8 +148,9 @@ TEST(LdaTrain, WeightTwoIsTheDocumentTwice) {
     weighted.weights.push_back(static_cast<double>(copies));
     doubled.rows.insert(doubled.rows.end(), copies, weighted.rows[i]);
   }
-  Parameters p = parameters("gradient");
-  p.precision = "double", p.init = "random", p.batch_size = 1000, p.passes = 4, p.tau0 = 2;
+  Parameters p = parameters(Send::kGradient);
+  p.precision = Precision::kDouble, p.init = Init::kRandom, p.batch_size = 1000, p.passes = 4,
+  p.tau0 = 2;
   p.learn_alpha = false;
   const auto a = test::train(p, test::dataset(weighted), test::with_shards(2));
   const auto b = test::train(p, test::dataset(doubled), test::with_shards(3));
@@ -162,7 +163,7 @@ TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
   const Documents documents = test::some_documents(60, 200, 11);
   const data::Dataset data = test::dataset(documents);
   const auto shards = data::deal(60, 4, 1);
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     Parameters p = parameters(send);
     p.batch_size = 60;
     Lda learner(p);
@@ -190,7 +191,7 @@ TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
     for (std::size_t w = 0; w < 200; ++w) {
       const double* const row = update.data() + w * 4;
       const bool any = std::any_of(row, row + 4, [](double value) { return value != 0; });
-      EXPECT_EQ(any, has[w]) << send << ", word " << w;
+      EXPECT_EQ(any, has[w]) << to_string(send) << ", word " << w;
     }
   }
 }
@@ -252,7 +253,7 @@ TEST(LdaTrain, HeldOutDocumentsHaveTheSameWords) {
   EXPECT_THAT(input_error_of([&] {
                 test::train(parameters(), test::dataset(test::some_documents(50, 40, 13)), options);
               }),
-              HasSubstr("--eval: 41 columns, but the data has 40"));
+              HasSubstr("41 columns, but the data has 40"));
 }
 
 }  // namespace

@@ -56,24 +56,25 @@ TEST(LinearBadInput, AClassMissingOnMostShardsIsLearned) {
     }
   }
   const Labelled sorted = test::in_order(data, order);
-  for (const char* solver : {"sgd", "lbfgs", "hybrid"}) {
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs, Solver::kHybrid}) {
     Parameters p;
     p.solver = solver;
     const auto t = test::train(Kind::kLogistic, p, test::dataset(sorted), on(16));
-    EXPECT_GT(evaluate(t.model, test::dataset(sorted), 1)["accuracy"], 0.93) << solver;
+    EXPECT_GT(evaluate(t.model, test::dataset(sorted), 1)["accuracy"], 0.93) << to_string(solver);
   }
 }
 
 TEST(LinearBadInput, MoreShardsThanRowsIsFine) {
   const Labelled data = test::rows_for(2, 12, 2, 4, 1, 0.1);
-  for (const char* solver : {"sgd", "lbfgs", "hybrid"}) {
-    for (const char* send : {"model", "gradient"}) {
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs, Solver::kHybrid}) {
+    for (const Send send : {Send::kModel, Send::kGradient}) {
       for (const bool adaptive : {false, true}) {
         Parameters p;
-        p.solver = send == std::string("gradient") ? "sgd" : solver;
+        p.solver = send == Send::kGradient ? Solver::kSgd : solver;
         p.send = send, p.adaptive = adaptive, p.batch_fraction = 0.5;
         const auto t = test::train(Kind::kLogistic, p, test::dataset(data), on(40));
-        EXPECT_GE(evaluate(t.model, test::dataset(data), 1)["accuracy"], 0.75) << solver << send;
+        EXPECT_GE(evaluate(t.model, test::dataset(data), 1)["accuracy"], 0.75)
+            << to_string(solver) << to_string(send);
       }
     }
   }
@@ -81,7 +82,7 @@ TEST(LinearBadInput, MoreShardsThanRowsIsFine) {
 
 TEST(LinearBadInput, SamplesThatAreOftenEmptyAreFine) {
   Parameters p;
-  p.solver = "sgd", p.send = "gradient", p.batch_fraction = 0.04, p.max_iter = 300;
+  p.solver = Solver::kSgd, p.send = Send::kGradient, p.batch_fraction = 0.04, p.max_iter = 300;
   const Labelled data = test::rows_for(2, 40, 2, 5, 1, 0.1);
   const auto t = test::train(Kind::kLogistic, p, test::dataset(data), on(4));
   EXPECT_GE(evaluate(t.model, test::dataset(data), 1)["accuracy"], 0.75);
@@ -90,18 +91,18 @@ TEST(LinearBadInput, SamplesThatAreOftenEmptyAreFine) {
 
 TEST(LinearBadInput, ADivergingRateIsNamedWithWhatToTry) {
   for (const Kind kind : {Kind::kSvm, Kind::kLogistic, Kind::kLinear}) {
-    for (const char* send : {"model", "gradient"}) {
+    for (const Send send : {Send::kModel, Send::kGradient}) {
       for (const Storage storage : {Storage::kSparse, Storage::kDense}) {
         for (const double rate : {1e4, 1e8}) {
           Parameters p;
-          p.solver = "sgd", p.send = send, p.batch_fraction = 0.2, p.l2 = 0;
+          p.solver = Solver::kSgd, p.send = send, p.batch_fraction = 0.2, p.l2 = 0;
           p.learning_rate = rate;
           const Labelled data = test::rows_for(kind == Kind::kLinear ? 0 : 2, 1000, 5, 6);
           EXPECT_THAT(
               train_error(ErrorKind::kFailed, kind, p, data, storage),
               AllOf(HasSubstr("diverged"), HasSubstr("learning_rate"), HasSubstr("try"),
                     HasSubstr(fmt::format("{:.2g}", rate / 10)), testing::Not(HasSubstr("nan"))))
-              << to_string(kind) << ' ' << send << ' ' << rate;
+              << to_string(kind) << ' ' << to_string(send) << ' ' << rate;
         }
       }
     }
@@ -110,7 +111,7 @@ TEST(LinearBadInput, ADivergingRateIsNamedWithWhatToTry) {
 
 TEST(LinearBadInput, ARateBeyondTheInverseOfL2IsRefused) {
   Parameters p;
-  p.solver = "sgd", p.learning_rate = 3, p.l2 = 0.5;
+  p.solver = Solver::kSgd, p.learning_rate = 3, p.l2 = 0.5;
   EXPECT_THAT(train_error(ErrorKind::kUsage, Kind::kSvm, p, test::rows_for(2, 100, 3, 7)),
               HasSubstr("learning_rate times l2 is 1.5; it must be below 1: try a rate of"));
 }
@@ -119,13 +120,13 @@ TEST(LinearBadInput, ClassWeightsMustBeOfClasses) {
   const Labelled data = test::rows_for(2, 100, 3, 8);
   for (const char* bad : {"7:2", "0:1,1", "0:-1", "1:x", "1:", "0:nan", "unbalanced"}) {
     Parameters p;
-    p.class_weight = bad;
+    p.class_weight = OpenChoice<ClassWeight>(bad);
     EXPECT_THAT(train_error(ErrorKind::kUsage, Kind::kSvm, p, data),
                 AllOf(HasSubstr("class_weight"), HasSubstr("0 to 1")))
         << bad;
   }
   Parameters p;
-  p.class_weight = "0:0,1:0";
+  p.class_weight = OpenChoice<ClassWeight>("0:0,1:0");
   EXPECT_THAT(train_error(ErrorKind::kUsage, Kind::kSvm, p, data), HasSubstr("weight of 0"));
 }
 
@@ -138,13 +139,13 @@ TEST(LinearBadInput, RowsThatAllWeighNothing) {
 TEST(LinearBadInput, LabelsThatAreAllTheSameAreAConstant) {
   Labelled data = test::rows_for(0, 300, 3, 10);
   data.y.assign(300, 5);
-  for (const char* loss : {"squared", "huber"}) {
-    for (const char* solver : {"sgd", "lbfgs", "hybrid"}) {
+  for (const Loss loss : {Loss::kSquared, Loss::kHuber}) {
+    for (const Solver solver : {Solver::kSgd, Solver::kLbfgs, Solver::kHybrid}) {
       Parameters p;
       p.loss = loss, p.solver = solver;
       const auto t = test::train(Kind::kLinear, p, test::dataset(data));
-      EXPECT_NEAR(t.w[3], 5, 1e-6) << loss << solver;
-      EXPECT_NEAR(t.w[0], 0, 1e-6) << loss << solver;
+      EXPECT_NEAR(t.w[3], 5, 1e-6) << to_string(loss) << to_string(solver);
+      EXPECT_NEAR(t.w[0], 0, 1e-6) << to_string(loss) << to_string(solver);
     }
   }
 }
@@ -158,18 +159,19 @@ TEST(LinearBadInput, BadParametersAreNamed) {
     set(p);
     return p;
   };
-  EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.loss = "logistic"; })), HasSubstr("loss"));
+  EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.loss = Loss::kLogistic; })),
+              HasSubstr("loss"));
   EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.l2 = -1; })), HasSubstr("l2"));
   EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.l1 = NAN; })), HasSubstr("l1"));
-  EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.solver = "x"; })), HasSubstr("solver"));
-  EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.multi_class = "softmax"; })),
+  EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.multi_class = MultiClass::kSoftmax; })),
               HasSubstr("multi_class"));
-  EXPECT_THAT(error(Kind::kLinear, with([](auto& p) { p.class_weight = "balanced"; })),
+  EXPECT_THAT(error(Kind::kLinear, with([](auto& p) { p.class_weight = ClassWeight::kBalanced; })),
               HasSubstr("class_weight"));
   EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.batch_fraction = 0; })),
               HasSubstr("batch_fraction"));
-  EXPECT_THAT(error(Kind::kSvm, with([](auto& p) { p.solver = "lbfgs", p.send = "gradient"; })),
-              HasSubstr("send"));
+  EXPECT_THAT(
+      error(Kind::kSvm, with([](auto& p) { p.solver = Solver::kLbfgs, p.send = Send::kGradient; })),
+      HasSubstr("send"));
 }
 
 }  // namespace

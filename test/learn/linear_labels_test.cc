@@ -17,7 +17,7 @@ using test::Storage;
 
 Parameters exact() {
   Parameters p;
-  p.solver = "lbfgs", p.l2 = 1e-2, p.tol = 1e-12, p.max_iter = 1000;
+  p.solver = Solver::kLbfgs, p.l2 = 1e-2, p.tol = 1e-12, p.max_iter = 1000;
   return p;
 }
 
@@ -57,10 +57,10 @@ TEST(LinearLabels, WordsAreNamesOfClasses) {
 TEST(LinearLabels, ClassWeightsGoByWord) {
   Labelled data = test::rows_for(2, 300, 4, 3);
   Parameters p = exact();
-  p.class_weight = "1:3";
+  p.class_weight = OpenChoice<ClassWeight>("1:3");
   const auto by_number = test::train(Kind::kSvm, p, test::dataset(data));
   data.class_names = {"no", "yes"};
-  p.class_weight = "yes:3,no:1";
+  p.class_weight = OpenChoice<ClassWeight>("yes:3,no:1");
   EXPECT_EQ(test::train(Kind::kSvm, p, test::dataset(data)).w, by_number.w);
 }
 
@@ -68,9 +68,9 @@ TEST(LinearLabels, SoftmaxAndOneAgainstTheRestBothLearnManyClasses) {
   const Labelled data = test::rows_for(5, 1500, 6, 4, 1, 0.1);
   const data::Dataset rows = test::dataset(data);
   Parameters p;
-  p.multi_class = "softmax";
+  p.multi_class = MultiClass::kSoftmax;
   const auto softmax = test::train(Kind::kLogistic, p, rows);
-  p.multi_class = "ovr";
+  p.multi_class = MultiClass::kOvr;
   const auto ovr = test::train(Kind::kLogistic, p, rows);
   const auto svm = test::train(Kind::kSvm, p, rows);
   EXPECT_TRUE(softmax.model.softmax);
@@ -128,23 +128,24 @@ TEST(LinearWeights, BalancedIsTheSameWeightsByHand) {
   std::vector<double> count(3);
   for (const double y : data.y) count[static_cast<std::size_t>(y)] += 1;
   Parameters p = exact();
-  p.class_weight = "balanced";
+  p.class_weight = ClassWeight::kBalanced;
   const auto balanced = test::train(Kind::kLogistic, p, test::dataset(data));
-  p.class_weight = "";
+  std::string weights;
   for (std::size_t k = 0; k < 3; ++k) {
-    p.class_weight += fmt::format("{}{}:{:.17g}", k == 0 ? "" : ",", k, 100 / count[k]);
+    weights += fmt::format("{}{}:{:.17g}", k == 0 ? "" : ",", k, 100 / count[k]);
   }
+  p.class_weight = OpenChoice<ClassWeight>(weights);
   const auto by_hand = test::train(Kind::kLogistic, p, test::dataset(data));
   EXPECT_LT(distance(balanced.w, by_hand.w), 1e-6);
   for (const double y : data.y) data.weights.push_back(100 / count[static_cast<std::size_t>(y)]);
-  p.class_weight = "";
+  p.class_weight = ClassWeight::kNone;
   EXPECT_LT(distance(test::train(Kind::kLogistic, p, test::dataset(data)).w, by_hand.w), 1e-6);
 }
 
 TEST(LinearWeights, ClassWeightsMoveTheOptimumAsTheyShould) {
   const Labelled data = test::rows_for(2, 150, 3, 8, 1, 2);
   Parameters p = exact();
-  p.class_weight = "0:0.2,1:5";
+  p.class_weight = OpenChoice<ClassWeight>("0:0.2,1:5");
   const auto ours = test::train(Kind::kLogistic, p, test::dataset(data));
   SerialLinear serial{data, "logistic", 2};
   serial.l2 = 1e-2, serial.class_weight = {0.2, 5};

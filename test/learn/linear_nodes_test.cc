@@ -12,9 +12,11 @@
 namespace meanwhile::learn {
 namespace {
 
+using linear::ClassWeight;
 using linear::Kind;
 using linear::Linear;
 using linear::Parameters;
+using linear::Solver;
 using test::Labelled;
 using test::Storage;
 
@@ -90,33 +92,33 @@ Make linear_of(Kind kind, const Parameters& p) {
 
 TEST(LinearNodes, SvmByHybrid) {
   Parameters p;
-  p.solver = "hybrid", p.max_iter = 15;
+  p.solver = Solver::kHybrid, p.max_iter = 15;
   expect_one_answer(linear_of(Kind::kSvm, p), test::dataset(test::rows_for(2, 5000, 40, 1, 0.1)));
 }
 
 TEST(LinearNodes, SoftmaxBySgdWithAdaptiveRates) {
   Parameters p;
-  p.solver = "sgd", p.adaptive = true, p.l1 = 1e-5, p.max_iter = 4;
+  p.solver = Solver::kSgd, p.adaptive = true, p.l1 = 1e-5, p.max_iter = 4;
   expect_one_answer(linear_of(Kind::kLogistic, p),
                     test::dataset(test::rows_for(4, 4000, 30, 2, 0.1)));
 }
 
 TEST(LinearNodes, SvmBySampledGradients) {
   Parameters p;
-  p.solver = "sgd", p.send = "gradient", p.batch_fraction = 0.1, p.max_iter = 10;
+  p.solver = Solver::kSgd, p.send = Send::kGradient, p.batch_fraction = 0.1, p.max_iter = 10;
   expect_one_answer(linear_of(Kind::kSvm, p), test::dataset(test::rows_for(2, 3000, 10, 3, 0.3)));
 }
 
 TEST(LinearNodes, RegressionOnDenseRows) {
   Parameters p;
-  p.solver = "hybrid", p.standardize = true, p.max_iter = 10;
+  p.solver = Solver::kHybrid, p.standardize = true, p.max_iter = 10;
   expect_one_answer(linear_of(Kind::kLinear, p),
                     test::dataset(test::rows_for(0, 3000, 6, 4), Storage::kDense));
 }
 
 TEST(LinearNodes, WithRowsHeldOutOfBothKinds) {
   Parameters p;
-  p.validation_fraction = 0.2, p.class_weight = "balanced", p.max_iter = 12;
+  p.validation_fraction = 0.2, p.class_weight = ClassWeight::kBalanced, p.max_iter = 12;
   const data::Part eval =
       data::whole(test::dataset(test::rows_for(2, 900, 10, 5, 0.5)), kShards, 5, 1);
   expect_one_answer(linear_of(Kind::kLogistic, p),
@@ -125,7 +127,7 @@ TEST(LinearNodes, WithRowsHeldOutOfBothKinds) {
 
 TEST(LinearNodes, WhereMostShardsAreEmpty) {
   Parameters p;
-  for (const char* solver : {"sgd", "hybrid"}) {
+  for (const Solver solver : {Solver::kSgd, Solver::kHybrid}) {
     p.solver = solver, p.max_iter = 8;
     expect_one_answer(linear_of(Kind::kSvm, p), test::dataset(test::rows_for(2, 300, 5, 6)));
   }
@@ -133,7 +135,8 @@ TEST(LinearNodes, WhereMostShardsAreEmpty) {
 
 TEST(LinearNodes, KMeansToo) {
   const auto x = test::blobs(4000, 4, 6, 5, 7);
-  for (const char* init : {"random", "k-means||"}) {
+  for (const kmeans::InitMethod init :
+       {kmeans::InitMethod::kRandom, kmeans::InitMethod::kParallel}) {
     expect_one_answer(
         [&] {
           kmeans::Parameters p;

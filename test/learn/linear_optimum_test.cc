@@ -42,9 +42,9 @@ class LinearOptimum : public testing::TestWithParam<Case> {};
 
 Parameters exact(const Case& c) {
   Parameters p;
-  p.loss = c.loss;
-  p.solver = "lbfgs";
-  p.multi_class = c.kind == Kind::kLogistic && !c.softmax ? "ovr" : "auto";
+  p.loss = find_choice<Loss>(c.loss);
+  p.solver = Solver::kLbfgs;
+  p.multi_class = c.kind == Kind::kLogistic && !c.softmax ? MultiClass::kOvr : MultiClass::kAuto;
   p.huber_delta = 0.8;
   p.max_iter = 3000;
   p.tol = c.tolerance > 1e-4 ? 1e-7 : 1e-10;
@@ -105,20 +105,20 @@ TEST(LinearIntercept, IsNotPenalised) {
   for (double& y : data.y) y += 10;
   double mean = 0;
   for (const double y : data.y) mean += y / 400;
-  for (const char* solver : {"lbfgs", "hybrid"}) {
+  for (const Solver solver : {Solver::kLbfgs, Solver::kHybrid}) {
     Parameters p;
     p.l2 = 1e6, p.solver = solver, p.tol = 1e-9;
     const auto w = test::train(Kind::kLinear, p, test::dataset(data)).w;
-    EXPECT_NEAR(w[3], mean, 1e-4) << solver;
-    EXPECT_NEAR(w[0], 0, 1e-4) << solver;
+    EXPECT_NEAR(w[3], mean, 1e-4) << to_string(solver);
+    EXPECT_NEAR(w[0], 0, 1e-4) << to_string(solver);
     p.l2 = 0, p.l1 = 1e6;
     const auto sparse = test::train(Kind::kLinear, p, test::dataset(data)).w;
-    EXPECT_NEAR(sparse[3], mean, 1e-4) << solver;
-    EXPECT_EQ(sparse[0], 0) << solver;
+    EXPECT_NEAR(sparse[3], mean, 1e-4) << to_string(solver);
+    EXPECT_EQ(sparse[0], 0) << to_string(solver);
   }
   for (std::size_t i = 0; i < 400; ++i) data.y[i] = i % 10 == 0 ? -1 : 1;
   Parameters p;
-  p.l2 = 1e6, p.solver = "lbfgs", p.tol = 1e-9;
+  p.l2 = 1e6, p.solver = Solver::kLbfgs, p.tol = 1e-9;
   const auto w = test::train(Kind::kLogistic, p, test::dataset(data)).w;
   EXPECT_NEAR(w[3], std::log(9.0), 1e-4);
 }
@@ -126,7 +126,7 @@ TEST(LinearIntercept, IsNotPenalised) {
 TEST(LinearIntercept, StaysZeroWhereNoneIsWanted) {
   Parameters p;
   p.fit_intercept = false;
-  for (const char* solver : {"lbfgs", "hybrid", "sgd"}) {
+  for (const Solver solver : {Solver::kLbfgs, Solver::kHybrid, Solver::kSgd}) {
     for (const Storage storage : {Storage::kDense, Storage::kSparse}) {
       p.solver = solver;
       const Labelled data = test::rows_for(3, 600, 4, 4);
@@ -154,7 +154,7 @@ TEST(LinearOptimum, BadlyScaledAndConstantColumnsDoNoHarm) {
   for (const bool standardize : {false, true}) {
     for (const Storage storage : {Storage::kDense, Storage::kSparse}) {
       Parameters p;
-      p.l2 = 0, p.solver = "lbfgs", p.tol = 1e-9, p.standardize = standardize;
+      p.l2 = 0, p.solver = Solver::kLbfgs, p.tol = 1e-9, p.standardize = standardize;
       const auto ours = test::train(Kind::kLogistic, p, test::dataset(data, storage));
       EXPECT_NEAR(ours.result.objective, optimum, 1e-6 * optimum) << standardize;
       EXPECT_LT(ours.result.rounds, 60);

@@ -23,7 +23,7 @@ struct Case {
   std::size_t classes = 2;
 };
 
-Parameters with(const char* solver, const char* send = "model") {
+Parameters with(Solver solver, Send send = Send::kModel) {
   Parameters p;
   p.solver = solver, p.send = send, p.batch_fraction = 0.3;
   p.tol = 1e-6, p.max_iter = 24;
@@ -32,28 +32,28 @@ Parameters with(const char* solver, const char* send = "model") {
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  list.push_back({"model", Kind::kSvm, with("sgd")});
-  list.push_back({"model_dense", Kind::kSvm, with("sgd"), Storage::kDense});
-  list.push_back({"gradient", Kind::kLogistic, with("sgd", "gradient")});
-  list.push_back({"lbfgs", Kind::kLogistic, with("lbfgs")});
-  list.push_back({"hinge", Kind::kSvm, with("lbfgs")});
-  list.push_back({"hybrid", Kind::kSvm, with("hybrid")});
-  list.push_back({"softmax", Kind::kLogistic, with("hybrid"), Storage::kSparse, 4});
-  list.push_back({"huber", Kind::kLinear, with("hybrid"), Storage::kDense, 0});
-  list.back().parameters.loss = "huber";
-  Parameters p = with("sgd");
+  list.push_back({"model", Kind::kSvm, with(Solver::kSgd)});
+  list.push_back({"model_dense", Kind::kSvm, with(Solver::kSgd), Storage::kDense});
+  list.push_back({"gradient", Kind::kLogistic, with(Solver::kSgd, Send::kGradient)});
+  list.push_back({"lbfgs", Kind::kLogistic, with(Solver::kLbfgs)});
+  list.push_back({"hinge", Kind::kSvm, with(Solver::kLbfgs)});
+  list.push_back({"hybrid", Kind::kSvm, with(Solver::kHybrid)});
+  list.push_back({"softmax", Kind::kLogistic, with(Solver::kHybrid), Storage::kSparse, 4});
+  list.push_back({"huber", Kind::kLinear, with(Solver::kHybrid), Storage::kDense, 0});
+  list.back().parameters.loss = Loss::kHuber;
+  Parameters p = with(Solver::kSgd);
   p.adaptive = p.average = true, p.l1 = 1e-4;
   list.push_back({"adaptive_average", Kind::kLogistic, p});
-  p = with("sgd", "gradient");
+  p = with(Solver::kSgd, Send::kGradient);
   p.adaptive = p.average = true;
   list.push_back({"gradient_average", Kind::kLogistic, p});
-  p = with("lbfgs");
-  p.l1 = 0.01, p.standardize = true, p.class_weight = "balanced";
+  p = with(Solver::kLbfgs);
+  p.l1 = 0.01, p.standardize = true, p.class_weight = ClassWeight::kBalanced;
   list.push_back({"owlqn", Kind::kLogistic, p});
-  p = with("hybrid");
+  p = with(Solver::kHybrid);
   p.validation_fraction = 0.2, p.patience = 5;
   list.push_back({"held_out", Kind::kLogistic, p});
-  p.solver = "sgd";
+  p.solver = Solver::kSgd;
   list.push_back({"held_out_model", Kind::kLogistic, p});
   return list;
 }
@@ -130,14 +130,16 @@ INSTANTIATE_TEST_SUITE_P(Stages, LinearResume, testing::ValuesIn(cases()),
 
 struct Saved {
   TemporaryFolder folder;
-  explicit Saved(const RoundLearner& learner) { job::write_state(folder / "model", learner.state(), 0); }
+  explicit Saved(const RoundLearner& learner) {
+    job::write_state(folder / "model", learner.state(), 0);
+  }
   data::SafetensorsFile file() const { return data::SafetensorsFile(folder / "model"); }
 };
 
 TEST(LinearWarmStart, FromTheOptimumHasNothingLeftToDo) {
   const data::Dataset data = test::dataset(test::rows_for(2, 600, 8, 4));
   Parameters p;
-  p.solver = "lbfgs", p.tol = 1e-9;
+  p.solver = Solver::kLbfgs, p.tol = 1e-9;
   Linear first(Kind::kLogistic, p);
   const auto cold = test::train(first, data);
   Linear second(Kind::kLogistic, p);
@@ -153,7 +155,7 @@ TEST(LinearWarmStart, NewDataAreLearnedWithTheRateComeTo) {
   std::vector<std::size_t> early(2000), late(2000);
   for (std::size_t i = 0; i < 2000; ++i) early[i] = i, late[i] = 2000 + i;
   Parameters p;
-  p.solver = "sgd", p.l2 = 1e-2, p.max_iter = 3, p.tol = 0;
+  p.solver = Solver::kSgd, p.l2 = 1e-2, p.max_iter = 3, p.tol = 0;
   Linear first(Kind::kLogistic, p);
   const auto before = test::train(first, test::dataset(test::in_order(both, early)));
   p.max_iter = 1;
@@ -191,7 +193,7 @@ TEST(LinearWarmStart, WordsKeepTheirClassesWhateverTheirOrder) {
   Labelled data = test::rows_for(2, 600, 4, 7, 1, 0.2);
   data.class_names = {"no", "yes"};
   Parameters p;
-  p.solver = "lbfgs";
+  p.solver = Solver::kLbfgs;
   Linear first(Kind::kLogistic, p);
   const auto before = test::train(first, test::dataset(data));
   const Saved saved(first);

@@ -41,7 +41,7 @@ class LinearSgd : public testing::TestWithParam<Case> {
         data_(test::rows_for(c_.classes, 2000, 12, 7, 0.4, 1)),
         serial_{data_, c_.loss, c_.classes, c_.classes > 2, true, 0, 1e-3, 0.8},
         optimum_(optimum_of(serial_)) {
-    p_.loss = c_.loss;
+    p_.loss = find_choice<Loss>(c_.loss);
     p_.l2 = 1e-3;
     p_.huber_delta = 0.8;
   }
@@ -60,7 +60,7 @@ class LinearSgd : public testing::TestWithParam<Case> {
 };
 
 TEST_P(LinearSgd, HybridReachesTheOptimum) {
-  p_.solver = "hybrid";
+  p_.solver = Solver::kHybrid;
   for (const bool adaptive : {false, true}) {
     p_.adaptive = adaptive;
     EXPECT_LT(excess(Storage::kSparse), 2e-3) << adaptive;
@@ -74,7 +74,7 @@ TEST_P(LinearSgd, AutoReachesTheOptimum) {
 }
 
 TEST_P(LinearSgd, AveragedModelsComeNearTheOptimum) {
-  p_.solver = "sgd";
+  p_.solver = Solver::kSgd;
   for (const bool adaptive : {false, true}) {
     for (const bool average : {false, true}) {
       p_.adaptive = adaptive, p_.average = average;
@@ -85,7 +85,7 @@ TEST_P(LinearSgd, AveragedModelsComeNearTheOptimum) {
 }
 
 TEST_P(LinearSgd, SampledGradientsComeNearTheOptimum) {
-  p_.solver = "sgd", p_.send = "gradient";
+  p_.solver = Solver::kSgd, p_.send = Send::kGradient;
   p_.batch_fraction = 0.2, p_.max_iter = 300;
   for (const bool adaptive : {false, true}) {
     for (const bool average : {false, true}) {
@@ -98,7 +98,7 @@ TEST_P(LinearSgd, SampledGradientsComeNearTheOptimum) {
 }
 
 TEST_P(LinearSgd, WholeGradientsComeNearTheOptimum) {
-  p_.solver = "sgd", p_.send = "gradient";
+  p_.solver = Solver::kSgd, p_.send = Send::kGradient;
   p_.batch_fraction = 1, p_.max_iter = 300;
   EXPECT_LT(excess(Storage::kSparse), 0.1);
 }
@@ -109,11 +109,11 @@ TEST_P(LinearSgd, RowsSortedByLabelDoNoHarm) {
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return data_.y[a] < data_.y[b]; });
   const Labelled sorted = test::in_order(data_, order);
-  for (const char* solver : {"sgd", "hybrid"}) {
+  for (const Solver solver : {Solver::kSgd, Solver::kHybrid}) {
     p_.solver = solver;
     const auto trained = test::train(c_.kind, p_, test::dataset(sorted), on(4));
     const double reached = serial_.objective(trained.w) / optimum_ - 1;
-    EXPECT_LT(reached, excess(Storage::kSparse) + 0.03) << solver;
+    EXPECT_LT(reached, excess(Storage::kSparse) + 0.03) << to_string(solver);
   }
 }
 
@@ -122,14 +122,14 @@ INSTANTIATE_TEST_SUITE_P(Losses, LinearSgd, testing::ValuesIn(kCases),
 
 TEST(LinearSgdPenalty, L1GivesTrueZeros) {
   const Labelled data = test::rows_for(2, 3000, 60, 8, 0.1, 3);
-  for (const char* send : {"model", "gradient"}) {
+  for (const Send send : {Send::kModel, Send::kGradient}) {
     Parameters p;
-    p.solver = "sgd", p.send = send, p.batch_fraction = 0.2;
+    p.solver = Solver::kSgd, p.send = send, p.batch_fraction = 0.2;
     p.l1 = 0.01, p.l2 = 0;
     const auto w = test::train(Kind::kLogistic, p, test::dataset(data)).w;
     const auto zeros = std::count(w.begin(), w.end(), 0.0);
-    EXPECT_GT(zeros, 10) << send;
-    EXPECT_LT(zeros, 60) << send;
+    EXPECT_GT(zeros, 10) << to_string(send);
+    EXPECT_LT(zeros, 60) << to_string(send);
   }
 }
 
@@ -145,10 +145,10 @@ TEST(LinearSgdScale, UnitsOfColumnsDoNotMatter) {
       if (storage == Storage::kSparse && !standardize) continue;  // rows as they are
       Parameters p;
       p.standardize = standardize;
-      p.solver = "lbfgs", p.tol = 1e-8;
+      p.solver = Solver::kLbfgs, p.tol = 1e-8;
       const double optimum =
           test::train(Kind::kLogistic, p, test::dataset(data, storage)).result.objective;
-      p.solver = "sgd", p.tol = 1e-4;
+      p.solver = Solver::kSgd, p.tol = 1e-4;
       const auto sgd = test::train(Kind::kLogistic, p, test::dataset(data, storage));
       EXPECT_LT(sgd.result.objective, 1.05 * optimum) << standardize;
     }
@@ -163,10 +163,11 @@ TEST(LinearSgdScale, UnitsOfAllColumnsDoNotMatterToSampledGradients) {
     for (const Storage storage : {Storage::kDense, Storage::kSparse}) {
       for (const bool adaptive : {false, true}) {
         Parameters p;
-        p.l2 = 0, p.solver = "lbfgs", p.fit_intercept = false;
+        p.l2 = 0, p.solver = Solver::kLbfgs, p.fit_intercept = false;
         const double optimum =
             test::train(Kind::kLogistic, p, test::dataset(data, storage)).result.objective;
-        p.solver = "sgd", p.send = "gradient", p.batch_fraction = 0.2, p.adaptive = adaptive;
+        p.solver = Solver::kSgd, p.send = Send::kGradient, p.batch_fraction = 0.2,
+        p.adaptive = adaptive;
         const auto sgd = test::train(Kind::kLogistic, p, test::dataset(data, storage));
         EXPECT_LT(sgd.result.objective, 1.15 * optimum) << unit << ' ' << adaptive;
       }

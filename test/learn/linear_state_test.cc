@@ -58,7 +58,7 @@ class File {
 
 Parameters lbfgs() {
   Parameters p;
-  p.solver = "lbfgs", p.tol = 1e-9;
+  p.solver = Solver::kLbfgs, p.tol = 1e-9;
   return p;
 }
 
@@ -98,12 +98,12 @@ TEST(LinearState, WhatIsCarriedMustBeWhole) {
 
 TEST(LinearState, WhatLaterStagesNeedMustBeThereToo) {
   Parameters p;
-  p.solver = "hybrid", p.tol = 1e-9;
+  p.solver = Solver::kHybrid, p.tol = 1e-9;
   File moments(Kind::kSvm, p, 2, 1);
   ASSERT_EQ(moments.state.progress["stage"], "model");
   moments.state.carried.erase("moments");
   EXPECT_THAT(moments.error(), HasSubstr("has not what these parameters need"));
-  p.solver = "sgd", p.adaptive = true;
+  p.solver = Solver::kSgd, p.adaptive = true;
   File squares(Kind::kSvm, p, 2, 1);
   ASSERT_EQ(squares.state.carried.erase("squares"), 1U);
   EXPECT_THAT(squares.error(), HasSubstr("has not what these parameters need"));

@@ -18,32 +18,32 @@ using testing::StartsWith;
 
 TEST(LinearStop, MaxIterIsTheNumberOfRounds) {
   const Labelled data = test::rows_for(2, 1000, 5, 1);
-  for (const char* solver : {"sgd", "lbfgs", "hybrid"}) {
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs, Solver::kHybrid}) {
     for (const std::int64_t most : {1, 4}) {
       Parameters p;
       p.solver = solver, p.max_iter = most, p.tol = 0;
       const auto t = test::train(Kind::kLogistic, p, test::dataset(data));
-      EXPECT_EQ(t.result.rounds, most) << solver;
+      EXPECT_EQ(t.result.rounds, most) << to_string(solver);
       EXPECT_EQ(t.result.stopped_because, fmt::format("max_iter: {} rounds done", most));
       EXPECT_TRUE(t.result.done);
       // The score is that of the model that is kept, whatever the last round looked at.
       const test::SerialLinear serial{data, "logistic", 2, false, true, 0, p.l2};
-      EXPECT_NEAR(t.result.objective, serial.objective(t.w), 1e-12) << solver;
+      EXPECT_NEAR(t.result.objective, serial.objective(t.w), 1e-12) << to_string(solver);
     }
   }
 }
 
 TEST(LinearStop, ASmallerToleranceTakesMoreRoundsAndGetsFurther) {
   const Labelled data = test::rows_for(2, 1000, 5, 2);
-  for (const char* solver : {"sgd", "lbfgs", "hybrid"}) {
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs, Solver::kHybrid}) {
     Parameters p;
     p.solver = solver, p.tol = 0.05;
     const auto rough = test::train(Kind::kLogistic, p, test::dataset(data));
     p.tol = 1e-6;
     const auto fine = test::train(Kind::kLogistic, p, test::dataset(data));
-    EXPECT_LT(rough.result.rounds, fine.result.rounds) << solver;
-    EXPECT_LE(fine.result.objective, rough.result.objective) << solver;
-    EXPECT_THAT(rough.result.stopped_because, StartsWith("converged")) << solver;
+    EXPECT_LT(rough.result.rounds, fine.result.rounds) << to_string(solver);
+    EXPECT_LE(fine.result.objective, rough.result.objective) << to_string(solver);
+    EXPECT_THAT(rough.result.stopped_because, StartsWith("converged")) << to_string(solver);
   }
 }
 
@@ -61,21 +61,22 @@ Labelled noise(std::size_t rows, std::int64_t cols, unsigned seed) {
 TEST(LinearStop, HeldOutLossThatNoLongerFallsEndsItAndTheBestModelIsKept) {
   const Labelled data = noise(400, 60, 3);
   const data::Part eval = data::whole(test::dataset(noise(2000, 60, 5)), 4, 1, 1);
-  for (const char* solver : {"sgd", "lbfgs"}) {
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs}) {
     Parameters p;
     p.solver = solver, p.l2 = 0, p.patience = 4;
     job::TrainOptions options = on(4);
     options.eval = &eval;
     const auto t = test::train(Kind::kLogistic, p, test::dataset(data), options);
-    EXPECT_EQ(t.result.stopped_because, "the held-out loss has not fallen for 4 rounds") << solver;
+    EXPECT_EQ(t.result.stopped_because, "the held-out loss has not fallen for 4 rounds")
+        << to_string(solver);
     double best = INFINITY;
     std::int64_t best_round = 0;
     for (const auto& event : t.rounds) {
       const double loss = event.outcome.record["held_out_loss"];
       if (loss < best) best = loss, best_round = event.round;
     }
-    EXPECT_EQ(t.result.rounds, best_round + 4) << solver;
-    EXPECT_NEAR(evaluate(t.model, eval.data, 1)["loss"], best, 1e-12) << solver;
+    EXPECT_EQ(t.result.rounds, best_round + 4) << to_string(solver);
+    EXPECT_NEAR(evaluate(t.model, eval.data, 1)["loss"], best, 1e-12) << to_string(solver);
   }
 }
 
@@ -90,16 +91,16 @@ TEST(LinearStop, AShareOfTheRowsIsHeldOutAndNeverLearned) {
     data.x[i * 1001 + 1000] = i % 2 == 0 ? 1 : -1;
     data.y.push_back(i % 2 == 0 ? 1 : 0);
   }
-  for (const char* solver : {"sgd", "lbfgs", "hybrid"}) {
-    for (const char* send : {"model", "gradient"}) {
-      if (solver != std::string("sgd") && send == std::string("gradient")) continue;
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs, Solver::kHybrid}) {
+    for (const Send send : {Send::kModel, Send::kGradient}) {
+      if (solver != Solver::kSgd && send == Send::kGradient) continue;
       Parameters p;
       p.solver = solver, p.send = send, p.batch_fraction = 0.9;
       p.validation_fraction = 0.3, p.max_iter = 12, p.patience = 100;
       p.fit_intercept = false;
       const auto t = test::train(Kind::kLogistic, p, test::dataset(data));
       const auto learned = std::count_if(t.w.begin(), t.w.end(), [](double w) { return w != 0; });
-      EXPECT_NEAR(static_cast<double>(learned), 700, 60) << solver << send;
+      EXPECT_NEAR(static_cast<double>(learned), 700, 60) << to_string(solver) << to_string(send);
       EXPECT_TRUE(t.rounds[0].outcome.record.contains("held_out_accuracy"));
     }
   }
@@ -107,7 +108,7 @@ TEST(LinearStop, AShareOfTheRowsIsHeldOutAndNeverLearned) {
 
 TEST(LinearStop, EveryRoundOfSgdSaysItsRate) {
   Parameters p;
-  p.solver = "sgd";
+  p.solver = Solver::kSgd;
   const auto t = test::train(Kind::kSvm, p, test::dataset(test::rows_for(2, 1000, 5, 7)));
   for (const auto& event : t.rounds) EXPECT_GT(event.outcome.record["learning_rate"], 0);
   p.learning_rate = 0.01, p.l2 = 0;
@@ -121,7 +122,7 @@ TEST(LinearStop, EveryRoundOfSgdSaysItsRate) {
 TEST(LinearStop, ChanceDoesNotEndSampledGradients) {
   const Labelled data = test::rows_for(2, 3000, 10, 8);
   Parameters p;
-  p.solver = "sgd", p.send = "gradient", p.batch_fraction = 0.01, p.max_iter = 100;
+  p.solver = Solver::kSgd, p.send = Send::kGradient, p.batch_fraction = 0.01, p.max_iter = 100;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const auto t = test::train(Kind::kLogistic, p, test::dataset(data), on(4, seed));
     EXPECT_EQ(t.result.rounds, 100) << t.result.stopped_because;
@@ -133,11 +134,11 @@ TEST(LinearStop, ChanceDoesNotEndSampledGradients) {
 TEST(LinearStop, TheFirstPassIsNoMeasureForTheNext) {
   const Labelled data = test::rows_for(2, 3000, 60, 9, 0.1, 3);
   Parameters p;
-  p.solver = "sgd", p.l1 = 0.01, p.l2 = 0;
+  p.solver = Solver::kSgd, p.l1 = 0.01, p.l2 = 0;
   for (const Storage storage : {Storage::kSparse, Storage::kDense}) {
     const auto t = test::train(Kind::kLogistic, p, test::dataset(data, storage));
     Parameters q = p;
-    q.solver = "lbfgs";
+    q.solver = Solver::kLbfgs;
     const auto best = test::train(Kind::kLogistic, q, test::dataset(data, storage));
     EXPECT_LT(t.result.objective, 1.01 * best.result.objective);
   }

@@ -81,15 +81,23 @@ CLI::Option* add_bytes(CLI::App& app, const std::string& name, std::int64_t& val
 
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
                         const std::vector<std::string>& choices, const std::string& help) {
-  const auto set = [name, &value, choices](const std::string& text) {
+  return add_choice(
+      app, name, [&value](const std::string& text) { value = text; }, value, choices, help);
+}
+
+CLI::Option* add_choice(CLI::App& app, const std::string& name,
+                        const std::function<void(const std::string&)>& set,
+                        const std::string& otherwise, const std::vector<std::string>& choices,
+                        const std::string& help) {
+  const auto take = [name, set, choices](const std::string& text) {
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
       throw Error(ErrorKind::kUsage, "{}: unknown value '{}'; known are {}{}", name, text,
                   listed(choices), did_you_mean(text, choices));
     }
-    value = text;
+    set(text);
   };
-  CLI::Option* option = app.add_option_function<std::string>(name, set, help);
-  if (!value.empty()) option->default_str(value);
+  CLI::Option* option = app.add_option_function<std::string>(name, take, help);
+  if (!otherwise.empty()) option->default_str(otherwise);
   return option->type_name(choices_type(choices));
 }
 

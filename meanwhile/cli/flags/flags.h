@@ -5,8 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "meanwhile/learn/choice.h"
 
 namespace meanwhile::cli {
 
@@ -37,6 +40,21 @@ CLI::Option* add_bytes(CLI::App& app, const std::string& name, std::int64_t& val
 // One of `choices`, which the help shows and shell completion offers.
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
                         const std::vector<std::string>& choices, const std::string& help);
+
+// The same, of what `set` does with the text.
+CLI::Option* add_choice(CLI::App& app, const std::string& name,
+                        const std::function<void(const std::string&)>& set,
+                        const std::string& otherwise, const std::vector<std::string>& choices,
+                        const std::string& help);
+// The same for an enum (learn/choice.h).
+template <learn::Choice E>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, E& value,
+                        const std::vector<std::string>& choices, const std::string& help) {
+  const auto set = [name, &value](const std::string& text) {
+    value = learn::parse_choice<E>(name, text);
+  };
+  return add_choice(app, name, set, learn::to_string(value), choices, help);
+}
 
 // The type name of an option with these choices, "{a,b}"; and back: empty when it has none.
 std::string choices_type(const std::vector<std::string>& choices);

@@ -25,14 +25,9 @@ using learn::kmeans::Parameters;
 
 namespace {
 
-const std::vector<std::string>& init_methods() {
-  static const std::vector<std::string> names = {"auto", "k-means++", "k-means||", "random"};
-  return names;
-}
+using Init = learn::OpenChoice<learn::kmeans::InitMethod>;
 
-bool is_method(const std::string& init) {
-  return std::find(init_methods().begin(), init_methods().end(), init) != init_methods().end();
-}
+std::vector<std::string> init_methods() { return learn::choices<learn::kmeans::InitMethod>(); }
 
 struct InitialCenters {
   std::vector<double> values;
@@ -89,7 +84,6 @@ class KMeansFlags final : public LearnerFlags {
       options_[name] = add(app, flag_name(name), field, help)->group("k-means");
     });
     options_.at("init")->type_name(choices_type(init_methods()) + " or FILE");
-    options_.at("metric")->type_name(choices_type({"euclidean", "cosine"}));
   }
 
   void settle(const Json* resumed, bool has_state) override {
@@ -108,7 +102,7 @@ class KMeansFlags final : public LearnerFlags {
       settled[name] = given[name];
     }
     parameters_ = learn::kmeans::parameters_from_json(settled);
-    if (!has_state && !is_method(parameters_.init)) take_centers(resumed != nullptr);
+    if (!has_state && !parameters_.init.named()) take_centers(resumed != nullptr);
     learn::kmeans::validate(parameters_);
   }
 
@@ -145,19 +139,25 @@ class KMeansFlags final : public LearnerFlags {
                           const std::string& help) {
     return add_real(app, name, value, help, 0);
   }
-  static CLI::Option* add(CLI::App& app, const std::string& name, std::string& value,
+  template <learn::Choice E>
+  static CLI::Option* add(CLI::App& app, const std::string& name, E& value,
                           const std::string& help) {
-    return app.add_option(name, value, help)->default_str(value);
+    return add_choice(app, name, value, learn::choices<E>(), help);
+  }
+  static CLI::Option* add(CLI::App& app, const std::string& name, Init& value,
+                          const std::string& help) {
+    const auto set = [&value](const std::string& text) { value = Init(text); };
+    return app.add_option_function<std::string>(name, set, help)->default_str(value.text());
   }
 
   void take_centers(bool n_clusters_known) {
-    initial_ = read_centers(parameters_.init);
+    initial_ = read_centers(parameters_.init.text());
     if (!n_clusters_known && options_.at("n_clusters")->count() == 0) {
       parameters_.n_clusters = initial_.rows;
     }
     if (parameters_.n_clusters != initial_.rows) {
       throw Error(ErrorKind::kUsage, "--n-clusters: {}, but {} holds {} centres",
-                  parameters_.n_clusters, parameters_.init, initial_.rows);
+                  parameters_.n_clusters, parameters_.init.text(), initial_.rows);
     }
   }
 
@@ -188,7 +188,7 @@ class KMeansModel final : public TrainedModel {
     const auto empty = std::count(model_.counts.begin(), model_.counts.end(), 0.0);
     return {{"n_clusters", model_.n_clusters},
             {"columns", model_.cols},
-            {"metric", model_.metric == learn::kmeans::Metric::kCosine ? "cosine" : "euclidean"},
+            {"metric", learn::to_string(model_.metric)},
             {"empty_clusters", empty},
             {"sizes", model_.counts}};
   }

@@ -49,7 +49,9 @@ class LdaFlags final : public LearnerFlags {
     if (options_.at("send")->count() > 0) return {};
     return {"model", "gradient"};
   }
-  void take_send(const std::string& send) override { parameters_.send = send; }
+  void take_send(const std::string& send) override {
+    parameters_.send = learn::parse_choice<learn::Send>("send", send);
+  }
 
   std::unique_ptr<learn::RoundLearner> begin() const override {
     return std::make_unique<Lda>(parameters_);
@@ -81,13 +83,10 @@ class LdaFlags final : public LearnerFlags {
     return app.add_flag(flag + ",!--no-" + flag.substr(2), value, help)
         ->default_str(value ? "on" : "off");
   }
-  static CLI::Option* add(CLI::App& app, const std::string& name, std::string& value,
+  template <learn::Choice E>
+  static CLI::Option* add(CLI::App& app, const std::string& name, E& value,
                           const std::string& help) {
-    const std::map<std::string, std::vector<std::string>> choices = {
-        {"send", {"model", "gradient"}},
-        {"init", {"documents", "random"}},
-        {"precision", {"single", "double"}}};
-    return add_choice(app, flag_name(name), value, choices.at(name), help);
+    return add_choice(app, flag_name(name), value, learn::choices<E>(), help);
   }
 
   Parameters given_;       // what the flags fill

@@ -21,6 +21,7 @@ using learn::linear::Kind;
 using learn::linear::Linear;
 using learn::linear::Model;
 using learn::linear::Parameters;
+using learn::linear::Solver;
 
 namespace {
 
@@ -58,13 +59,15 @@ class LinearFlags final : public LearnerFlags {
   }
 
   Json parameters() const override { return learn::linear::to_json(parameters_); }
-  bool is_incremental() const override { return parameters_.solver == "sgd"; }
+  bool is_incremental() const override { return parameters_.solver == Solver::kSgd; }
   // Other solvers than sgd send what they need.
   std::vector<std::string> open_sends() const override {
-    if (options_.at("send")->count() > 0 || parameters_.solver != "sgd") return {};
+    if (options_.at("send")->count() > 0 || parameters_.solver != Solver::kSgd) return {};
     return {"model", "gradient"};
   }
-  void take_send(const std::string& send) override { parameters_.send = send; }
+  void take_send(const std::string& send) override {
+    parameters_.send = learn::parse_choice<learn::Send>("send", send);
+  }
 
   std::unique_ptr<learn::RoundLearner> begin() const override {
     return std::make_unique<Linear>(kind_, parameters_);
@@ -95,16 +98,21 @@ class LinearFlags final : public LearnerFlags {
     return app.add_flag(flag + ",!--no-" + flag.substr(2), value, help)
         ->default_str(value ? "on" : "off");
   }
-  CLI::Option* add(CLI::App& app, const std::string& name, std::string& value,
-                   const std::string& help) {
-    const std::map<std::string, std::vector<std::string>> choices = {
-        {"loss", learn::linear::losses(kind_)},
-        {"solver", {"auto", "sgd", "lbfgs", "hybrid"}},
-        {"send", {"model", "gradient"}},
-        {"multi_class", {"auto", "softmax", "ovr"}}};
-    const auto found = choices.find(name);
-    if (found == choices.end()) return app.add_option(flag_name(name), value, help);
-    return add_choice(app, flag_name(name), value, found->second, help);
+  CLI::Option* add(CLI::App& app, const std::string& name,
+                   learn::OpenChoice<learn::linear::ClassWeight>& value, const std::string& help) {
+    const auto set = [&value](const std::string& text) {
+      value = learn::OpenChoice<learn::linear::ClassWeight>(text);
+    };
+    return app.add_option_function<std::string>(flag_name(name), set, help)->type_name("TEXT");
+  }
+  CLI::Option* add(CLI::App& app, const std::string& name,
+                   std::optional<learn::linear::Loss>& value, const std::string& help) {
+    return add_choice(app, flag_name(name), *value, learn::choices(learn::linear::losses(kind_)),
+                      help);
+  }
+  template <learn::Choice E>
+  CLI::Option* add(CLI::App& app, const std::string& name, E& value, const std::string& help) {
+    return add_choice(app, flag_name(name), value, learn::choices<E>(), help);
   }
 
   const Kind kind_;

@@ -31,7 +31,8 @@ std::vector<Stretch> KMeans::course(const Shape& shape) const {
   const Cost round = cost(shape);
   const auto starts = static_cast<double>(given_centers_ ? 1 : parameters_.n_init);
   if (!given_centers_ && !progress_.seeded) {
-    for (Stretch stretch : seeding_course(parameters_.init, shape, parameters_.n_clusters)) {
+    for (Stretch stretch : seeding_course(parameters_.init.named().value_or(InitMethod::kAuto),
+                                          shape, parameters_.n_clusters)) {
       stretch.rounds *= starts;
       course.push_back(std::move(stretch));
     }

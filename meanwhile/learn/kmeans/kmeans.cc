@@ -27,9 +27,7 @@ namespace meanwhile::learn::kmeans {
 using base::Error;
 using base::ErrorKind;
 
-KMeans::KMeans(const Parameters& parameters)
-    : parameters_(parameters),
-      metric_(parameters.metric == "cosine" ? Metric::kCosine : Metric::kEuclidean) {
+KMeans::KMeans(const Parameters& parameters) : parameters_(parameters), metric_(parameters.metric) {
   validate(parameters);
   model_.metric = metric_;
   model_.n_clusters = parameters.n_clusters;
@@ -130,14 +128,18 @@ void KMeans::allow_caches() {
 void KMeans::start_trial() {
   if (!progress_.seeded) {
     phase_ = Phase::kPrepare;
-    seeding_ =
-        make_seeding(parameters_.init, {job_, metric_, parameters_.n_clusters, model_.cols,
-                                        static_cast<std::uint32_t>(progress_.trial), spread_});
+    const auto method = parameters_.init.named();
+    if (!method) {
+      throw Error(ErrorKind::kUsage, "init is the file '{}', but its centres were not given",
+                  parameters_.init.text());
+    }
+    seeding_ = make_seeding(*method, {job_, metric_, parameters_.n_clusters, model_.cols,
+                                      static_cast<std::uint32_t>(progress_.trial), spread_});
     if (interrupted_) seeding_->go_on(*interrupted_);
     interrupted_.reset();
     return;
   }
-  phase_ = progress_.ended.empty() ? Phase::kTrain : Phase::kScore;
+  phase_ = progress_.ended ? Phase::kScore : Phase::kTrain;
   prepare_round();
 }
 
@@ -190,8 +192,8 @@ Outcome KMeans::absorb_seeding(std::span<const double> total) {
 }
 
 // One more pass gives the inertia of the final centres, from distances.
-void KMeans::end_training(std::string because) {
-  progress_.ended = std::move(because);
+void KMeans::end_training(Ending ending, std::string because) {
+  progress_.ended = {ending, std::move(because)};
   phase_ = Phase::kScore;
 }
 
@@ -214,7 +216,9 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
   outcome.done = true;
   outcome.objective = best_.inertia;
   best_ = {};
-  outcome.because = std::exchange(progress_.ended, {});
+  const Ended ended = std::exchange(progress_.ended, {});
+  outcome.ending = ended.ending;
+  outcome.because = ended.because;
 }
 
 std::int64_t KMeans::rounds_left() const {

@@ -53,7 +53,7 @@ class KMeans final : public RoundLearner {
     double smoothed = -1;     // mini-batch: inertia a unit of weight, smoothed; < 0: none yet
     double lowest = -1;       // its lowest
     std::int64_t since_lowest = 0;
-    std::string ended;  // why training ended, while the score is still to be taken
+    Ended ended;  // why training ended, while the score is still to be taken
   };
   struct Best {
     std::vector<double> centers, counts;
@@ -79,7 +79,7 @@ class KMeans final : public RoundLearner {
   Json record(std::span<const double> total, double shift) const;
   std::string converged() const;
   void choose_screen(std::span<const double> total);
-  void end_training(std::string because);
+  void end_training(Ending ending, std::string because);
   void end_trial(double inertia, Outcome& outcome);
 
   Parameters parameters_;

@@ -8,11 +8,10 @@
 
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/kmeans/parameters.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::learn::kmeans {
-
-enum class Metric { kEuclidean, kCosine };
 
 // The distance reported everywhere: squared Euclidean, or 1 - cosine. Its weighted sum over the
 // rows is the inertia. (transform() gives the Euclidean distance itself, as scikit-learn does.)

@@ -28,9 +28,6 @@ void validate(const Parameters& p) {
   in_range("max_iter", p.max_iter, 1);
   in_range("batch_size", p.batch_size, 0);
   if (!(p.tol >= 0)) throw Error(ErrorKind::kUsage, "tol is {}; it must be 0 or more", p.tol);
-  if (p.metric != "euclidean" && p.metric != "cosine") {
-    throw Error(ErrorKind::kUsage, "metric is '{}'; it must be euclidean or cosine", p.metric);
-  }
 }
 
 Json to_json(const Parameters& parameters) { return described_json(parameters); }

@@ -5,17 +5,31 @@
 #include <cstdint>
 #include <string>
 
+#include "meanwhile/learn/choice.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::learn::kmeans {
 
+// How the first centres are found (seeding.h). Other text is a file that holds them.
+enum class InitMethod { kAuto, kGreedy, kParallel, kRandom };
+inline constexpr Named<InitMethod> kInitMethods[] = {{InitMethod::kAuto, "auto"},
+                                                     {InitMethod::kGreedy, "k-means++"},
+                                                     {InitMethod::kParallel, "k-means||"},
+                                                     {InitMethod::kRandom, "random"}};
+constexpr std::span<const Named<InitMethod>> names(InitMethod) { return kInitMethods; }
+
+enum class Metric { kEuclidean, kCosine };
+inline constexpr Named<Metric> kMetrics[] = {{Metric::kEuclidean, "euclidean"},
+                                             {Metric::kCosine, "cosine"}};
+constexpr std::span<const Named<Metric>> names(Metric) { return kMetrics; }
+
 struct Parameters {
   std::int64_t n_clusters = 8;
-  std::string init = "auto";
+  OpenChoice<InitMethod> init = InitMethod::kAuto;
   std::int64_t n_init = 1;
   std::int64_t max_iter = 300;
   double tol = 1e-4;
-  std::string metric = "euclidean";
+  Metric metric = Metric::kEuclidean;
   std::int64_t batch_size = 0;
 };
 

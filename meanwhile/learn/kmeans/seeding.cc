@@ -16,25 +16,25 @@ namespace {
 
 constexpr double kLargeRowsTimesClusters = 2e7;  // from here on, auto means k-means||
 
-std::string method_of(const std::string& init, std::int64_t rows, std::int64_t K) {
-  if (init != "auto") return init;
+InitMethod method_of(InitMethod init, std::int64_t rows, std::int64_t K) {
+  if (init != InitMethod::kAuto) return init;
   const double size = static_cast<double>(rows) * static_cast<double>(K);
-  return size > kLargeRowsTimesClusters ? "k-means||" : "k-means++";
+  return size > kLargeRowsTimesClusters ? InitMethod::kParallel : InitMethod::kGreedy;
 }
 
 }  // namespace
 
-std::unique_ptr<Seeding> make_seeding(const std::string& init, const SeedJob& job) {
-  const std::string method = method_of(init, job.job.rows(), job.K);
-  if (method == "random") return seed_random(job);
-  if (method == "k-means||") return seed_parallel(job);
+std::unique_ptr<Seeding> make_seeding(InitMethod init, const SeedJob& job) {
+  const InitMethod method = method_of(init, job.job.rows(), job.K);
+  if (method == InitMethod::kRandom) return seed_random(job);
+  if (method == InitMethod::kParallel) return seed_parallel(job);
   return seed_greedy(job);
 }
 
-std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape, std::int64_t K) {
+std::vector<Stretch> seeding_course(InitMethod init, const Shape& shape, std::int64_t K) {
   const auto k = static_cast<double>(K), D = static_cast<double>(shape.cols);
   const auto stored = static_cast<double>(shape.stored);
-  const std::string method = method_of(init, shape.rows, K);
+  const InitMethod method = method_of(init, shape.rows, K);
   // `candidates` are compared with all rows in each of the rounds; `values` travel. Where there are
   // none, rows are drawn: about so many operations each.
   constexpr double kDraw = 35;
@@ -49,11 +49,11 @@ std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape,
     return Stretch{Phase::kPrepare, number, cost};
   };
   // The smallest K keys are found digit by digit.
-  if (method == "random") {
+  if (method == InitMethod::kRandom) {
     return {rounds(kRandomDigits + 1, 0, 1 << kRandomBits), rounds(1, 0, k * D)};
   }
   // Three rounds a draw of about K rows, of which one compares and one shows; then the weights.
-  if (method == "k-means||") {
+  if (method == InitMethod::kParallel) {
     return {rounds(kParallelDraws + 1, k, 0), rounds(2 * kParallelDraws, 0, k * D / 2)};
   }
   const double tries = 2 + std::floor(std::log(k));

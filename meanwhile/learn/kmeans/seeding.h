@@ -62,11 +62,10 @@ std::unique_ptr<Seeding> seed_random(const SeedJob& job);
 std::unique_ptr<Seeding> seed_greedy(const SeedJob& job);
 std::unique_ptr<Seeding> seed_parallel(const SeedJob& job);
 
-// By the name of the method: random, k-means++, k-means||, or auto.
-std::unique_ptr<Seeding> make_seeding(const std::string& init, const SeedJob& job);
+std::unique_ptr<Seeding> make_seeding(InitMethod init, const SeedJob& job);
 
 // What it will cost, whatever the rows are.
-std::vector<Stretch> seeding_course(const std::string& init, const Shape& shape, std::int64_t K);
+std::vector<Stretch> seeding_course(InitMethod init, const Shape& shape, std::int64_t K);
 
 // How far every row is from the nearest of the seeds chosen so far, kept shard by shard.
 class SeedDistances {

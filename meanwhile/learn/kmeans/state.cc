@@ -134,11 +134,11 @@ void KMeans::restore(const data::SafetensorsFile& file) {
   progress_.smoothed = field<double>(progress, "smoothed", -1);
   progress_.lowest = field<double>(progress, "lowest", -1);
   progress_.since_lowest = counter(progress, "since_lowest");
-  progress_.ended = field<std::string>(progress, "ended", "");
+  progress_.ended = ended_from_text(field<std::string>(progress, "ended", ""));
   given_centers_ = field<bool>(progress, "given_centers", false);
   // Where the rounds had run out, more may be allowed now.
   const bool more = progress_.round < parameters_.max_iter;
-  if (more && progress_.ended.starts_with("max_iter")) progress_.ended.clear();
+  if (more && progress_.ended.ending == Ending::kRanOut) progress_.ended = {};
   const std::string carried = "carried/";
   std::int64_t best_cols = 0;
   if (file.has(carried + kBestCenters)) {
@@ -163,7 +163,7 @@ void KMeans::restore(const data::SafetensorsFile& file) {
   }
   if (model_.n_clusters != parameters_.n_clusters || model_.metric != metric_) {
     throw Error(ErrorKind::kUsage, "the model has n_clusters={} and metric={}; these cannot change",
-                model_.n_clusters, model_.metric == Metric::kCosine ? "cosine" : "euclidean");
+                model_.n_clusters, to_string(model_.metric));
   }
 }
 
@@ -175,9 +175,10 @@ Model load_model(const data::SafetensorsFile& file) {
   const Json parameters = metadata_json(file, "parameters");
   ReadCenters learned = read_centers(file, "centers", "counts");
   Model model;
-  model.metric = field<std::string>(parameters, "metric", "euclidean") == "cosine"
-                     ? Metric::kCosine
-                     : Metric::kEuclidean;
+  const auto metric = field<std::string>(parameters, "metric", to_string(Metric::kEuclidean));
+  const auto known = find_choice<Metric>(metric);
+  if (!known) throw Error(ErrorKind::kInput, "not a k-means model: its metric is '{}'", metric);
+  model.metric = *known;
   model.n_clusters = learned.n_clusters;
   model.cols = learned.cols;
   model.centers = std::move(learned.centers);

@@ -88,7 +88,7 @@ void Lda::absorb_train(std::span<const double> total, Outcome& outcome) {
   const std::size_t K = topics();
   const Tail tail = Tail::get(total.subspan(words() * K + K));
   double kept = 1, gained = 0, level = 0;
-  if (parameters_.send == "model") {
+  if (parameters_.send == Send::kModel) {
     kept = tail.kept / tail.shards;
     gained = 1 / tail.shards;
     level = tail.level / tail.shards;
@@ -122,12 +122,13 @@ void Lda::absorb_train(std::span<const double> total, Outcome& outcome) {
 
 void Lda::end_when_done() {
   const std::int64_t rounds = progress_.pass * rounds_a_pass_ + progress_.round;
-  if (progress_.ended.empty() && rounds >= total_rounds(rows_)) {
-    progress_.ended = progress_.pass >= parameters_.passes
-                          ? fmt::format("passes ({}) done", parameters_.passes)
-                          : fmt::format("max_documents ({}) seen", parameters_.max_documents);
+  if (!progress_.ended && rounds >= total_rounds(rows_)) {
+    const bool all = progress_.pass >= parameters_.passes;
+    progress_.ended = {Ending::kRanOut,
+                       all ? fmt::format("passes ({}) done", parameters_.passes)
+                           : fmt::format("max_documents ({}) seen", parameters_.max_documents)};
   }
-  if (!progress_.ended.empty()) progress_.stage = "score";
+  if (progress_.ended) progress_.stage = "score";
 }
 
 // Compares with the pass before.
@@ -136,8 +137,9 @@ void Lda::end_pass() {
   ++progress_.pass;
   const double now = progress_.pass_tokens > 0 ? progress_.pass_bound / progress_.pass_tokens : 0;
   if (parameters_.tol > 0 && progress_.pass > 1 && now - progress_.last_pass < parameters_.tol) {
-    progress_.ended = fmt::format("converged: pass {} gained {:.2g} nats a word", progress_.pass,
-                                  now - progress_.last_pass);
+    progress_.ended = {Ending::kConverged,
+                       fmt::format("converged: pass {} gained {:.2g} nats a word", progress_.pass,
+                                   now - progress_.last_pass)};
   }
   progress_.last_pass = now;
   progress_.pass_bound = progress_.pass_tokens = 0;
@@ -181,7 +183,8 @@ void Lda::absorb_score(std::span<const double> total, Outcome& outcome) {
   outcome.record["coherence_npmi"] = mutual / static_cast<double>(parameters_.n_topics);
   outcome.record["coherence_u_mass"] = mass / static_cast<double>(parameters_.n_topics);
   outcome.done = true;
-  outcome.because = progress_.ended;
+  outcome.ending = progress_.ended.ending;
+  outcome.because = progress_.ended.because;
 }
 
 Outcome Lda::absorb(std::span<const double> total) {
@@ -214,7 +217,7 @@ void Lda::prepare_topics(ScratchPool<T>& benches) {
     benches.norm[k] = static_cast<T>(1 / expected[k]);
     benches.alpha[k] = static_cast<T>(alpha_[k]);
   }
-  const bool expect = parameters_.send == "gradient";
+  const bool expect = parameters_.send == Send::kGradient;
   benches.topics.resize(words() * width);
   benches.scale.resize(expect ? words() : 0);
   for_blocks(*job_.pool, words(), [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -232,7 +235,7 @@ void Lda::prepare_topics(ScratchPool<T>& benches) {
 
 void Lda::prepare_round() {
   if (stage() == Stage::kTrain) {
-    if (parameters_.precision == "single") {
+    if (parameters_.precision == Precision::kSingle) {
       if (single_ == nullptr) single_ = std::make_unique<ScratchPool<float>>();
       prepare_topics(*single_);
     } else {

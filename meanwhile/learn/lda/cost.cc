@@ -19,13 +19,13 @@ Cost Lda::cost(const Shape& shape) const {
   const auto stored = static_cast<double>(shape.stored), V = static_cast<double>(shape.cols);
   const auto K = static_cast<double>(parameters_.n_topics);
   const double share = 1 / static_cast<double>(rounds_a_pass(shape.rows));
-  const double loading = parameters_.send == "model" ? kLoading : 2;
+  const double loading = parameters_.send == Send::kModel ? kLoading : 2;
   Cost cost;
   cost.flops = share * stored * K * (loading + 4 * kIterations);
   cost.bytes_read = share * stored * (shape.sparse ? 8 : 4);
   cost.update_bytes = 8 * (V * K + K);
   cost.absorb_bytes = 5 * cost.update_bytes;
-  cost.kernel = parameters_.send == "model" ? "lda-model" : "lda-gradient";
+  cost.kernel = parameters_.send == Send::kModel ? "lda-model" : "lda-gradient";
   cost.outputs = K;
   return cost;
 }

@@ -85,7 +85,7 @@ double Lda::tau0() const {
   if (parameters_.tau0 > 0) return parameters_.tau0;
   const double documents =
       std::min(0.8 * progress_.documents, 1000 * static_cast<double>(parameters_.n_topics));
-  const double each = parameters_.send == "model"
+  const double each = parameters_.send == Send::kModel
                           ? std::max(1, busy_shards_)
                           : static_cast<double>(rows_) / static_cast<double>(rounds_a_pass_);
   return std::max(1.0, documents / each);
@@ -127,7 +127,7 @@ void Lda::attach(const Attachment& attachment) {
 
 std::vector<std::int64_t> Lda::sample_slots() const {
   std::vector<std::int64_t> slots(1, 0);
-  const bool sampled = !continued() && parameters_.init == "documents";
+  const bool sampled = !continued() && parameters_.init == Init::kDocuments;
   const std::int64_t wanted =
       sampled ? std::min(rows_, Sample::documents_for(parameters_.n_topics)) : 0;
   for (const data::Shard& shard : job_.shards) {
@@ -259,7 +259,7 @@ void Lda::work_score(int shard, std::span<double> update) const {
 }
 
 std::int64_t Lda::rounds_left() const {
-  if (!progress_.ended.empty() || stage() == Stage::kScore) return 0;
+  if (progress_.ended || stage() == Stage::kScore) return 0;
   return std::max<std::int64_t>(
       0, total_rounds(rows_) - progress_.pass * rounds_a_pass_ - progress_.round);
 }

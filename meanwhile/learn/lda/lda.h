@@ -55,7 +55,7 @@ class Lda final : public RoundLearner {
     double last_pass = 0;                    // bound a word of the pass before; 0: none
     double documents = 0, tokens = 0;        // of all data the topics are from, without empty ones
     double old_documents = 0;                // of these, those of earlier data
-    std::string ended;
+    Ended ended;
   };
   template <class P, class Visit>
   static void describe_progress(P& p, Visit&& visit);

@@ -1,7 +1,6 @@
 #include "meanwhile/learn/lda/parameters.h"
 
 #include <cmath>
-#include <initializer_list>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/described.h"
@@ -26,16 +25,6 @@ void not_negative(const char* name, double value) {
   throw Error(ErrorKind::kUsage, "{} is {}; it must be 0 or more", name, value);
 }
 
-void one_of(const char* name, const std::string& value, std::initializer_list<const char*> names) {
-  std::string known;
-  for (const char* allowed : names) {
-    if (value == allowed) return;
-    known += known.empty() ? "" : " or ";
-    known += allowed;
-  }
-  throw Error(ErrorKind::kUsage, "{} is '{}'; it must be {}", name, value, known);
-}
-
 }  // namespace
 
 void validate(const Parameters& p) {
@@ -44,9 +33,6 @@ void validate(const Parameters& p) {
   in_range("batch_size", p.batch_size, 0, kMost);
   in_range("max_documents", p.max_documents, 0, kMost);
   in_range("inference_max_iter", p.inference_max_iter, 1, kMost);
-  one_of("send", p.send, {"model", "gradient"});
-  one_of("init", p.init, {"documents", "random"});
-  one_of("precision", p.precision, {"single", "double"});
   if (!(p.kappa > 0.5 && p.kappa <= 1)) {
     throw Error(ErrorKind::kUsage, "kappa is {}; it must be above 0.5, and at most 1", p.kappa);
   }

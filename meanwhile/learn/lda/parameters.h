@@ -6,13 +6,25 @@
 #include <string>
 
 #include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/send.h"
 
 namespace meanwhile::learn::lda {
+
+// Where the first topics come from: documents of a sample, or random numbers.
+enum class Init { kDocuments, kRandom };
+inline constexpr Named<Init> kInits[] = {{Init::kDocuments, "documents"},
+                                         {Init::kRandom, "random"}};
+constexpr std::span<const Named<Init>> names(Init) { return kInits; }
+
+enum class Precision { kSingle, kDouble };
+inline constexpr Named<Precision> kPrecisions[] = {{Precision::kSingle, "single"},
+                                                   {Precision::kDouble, "double"}};
+constexpr std::span<const Named<Precision>> names(Precision) { return kPrecisions; }
 
 struct Parameters {
   std::int64_t n_topics = 100;
   std::int64_t passes = 10;
-  std::string send = "model";
+  Send send = Send::kModel;
   std::int64_t batch_size = 0;
   std::int64_t max_documents = 0;
   double kappa = 0.9;
@@ -20,10 +32,10 @@ struct Parameters {
   double alpha = 0;
   bool learn_alpha = true;
   double eta = 0;
-  std::string init = "documents";
+  Init init = Init::kDocuments;
   double inference_tol = 0.02;
   std::int64_t inference_max_iter = 100;
-  std::string precision = "single";
+  Precision precision = Precision::kSingle;
   double tol = 1e-3;
 };
 

@@ -57,7 +57,7 @@ class Lda::Pass {
         bench_(benches.take()),
         K_(lda.topics()),
         width_(row_width<T>(K_)),
-        averaged_(lda.parameters_.send == "model"),
+        averaged_(lda.parameters_.send == Send::kModel),
         options_(lda.infer_options()),
         alpha_(benches.alpha),
         prior_(prior_of(alpha_, K_)),

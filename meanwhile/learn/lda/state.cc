@@ -99,11 +99,10 @@ void Lda::restore(const data::SafetensorsFile& file) {
   word_counts_ = std::move(model.word_counts);
   if (model.vocabulary != nullptr) vocabulary_ = model.vocabulary->words();
   // Where passes had run out, more may be allowed now; what was enough may not be enough.
-  const bool ran_out =
-      progress_.ended.starts_with("passes") || progress_.ended.starts_with("max_documents");
-  const bool converged = progress_.ended.starts_with("converged");
+  const bool ran_out = progress_.ended.ending == Ending::kRanOut;
+  const bool converged = progress_.ended.ending == Ending::kConverged;
   if (ran_out || (converged && parameters_.tol < parameters_of(file).tol)) {
-    progress_.ended.clear();
+    progress_.ended = {};
     progress_.stage = "train";
   }
 }

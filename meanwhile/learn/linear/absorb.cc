@@ -83,14 +83,15 @@ Outcome Linear::absorbed(std::span<const double> total) {
     outcome.phase = Phase::kScore;
     look_at_held_out(tail, outcome);
     outcome.done = done_ = true;
-    outcome.because = progress_.ended;
+    outcome.ending = progress_.ended.ending;
+    outcome.because = progress_.ended.because;
     return outcome;
   }
   ++progress_.round;
   ++progress_.stage_round;
   if (progress_.initial < 0) progress_.initial = outcome.objective;
   look_at_held_out(tail, outcome);
-  if (!progress_.ended.empty()) return outcome;  // the score comes next
+  if (progress_.ended) return outcome;  // the score comes next
   if (now == Stage::kLbfgs) {
     absorb_lbfgs(total, tail, outcome);
   } else {
@@ -114,8 +115,8 @@ Outcome Linear::absorbed(std::span<const double> total) {
     }
   }
   progress_.last = outcome.objective;
-  if (progress_.ended.empty() && progress_.round >= parameters_.max_iter) {
-    end(outcome, fmt::format("{}: {} rounds done", kRanOut, progress_.round));
+  if (!progress_.ended && progress_.round >= parameters_.max_iter) {
+    end(outcome, Ending::kRanOut, fmt::format("max_iter: {} rounds done", progress_.round));
   }
   return outcome;
 }
@@ -129,7 +130,7 @@ void Linear::absorb_rate(std::span<const double> total) {
     lowest = mean;
     progress_.rate = middle * std::pow(kRateStep, static_cast<double>(k) - kRateBelow);
   }
-  enter(parameters_.send == "model" ? Stage::kModel : Stage::kGradient);
+  enter(parameters_.send == Send::kModel ? Stage::kModel : Stage::kGradient);
 }
 
 void Linear::absorb_model(std::span<const double> total) {
@@ -212,8 +213,8 @@ void Linear::retreat(double objective) {
   if (!before_.empty()) w_ = before_;
   if (!squares_.empty()) squares_.assign(squares_.size(), 0.0);
   // Where L-BFGS is to follow, it need not wait for a rate that works.
-  const bool follows = parameters_.solver == "hybrid" || parameters_.solver == "auto";
-  if (follows && parameters_.send == "model") {
+  const bool follows = parameters_.solver == Solver::kHybrid || parameters_.solver == Solver::kAuto;
+  if (follows && parameters_.send == Send::kModel) {
     enter(Stage::kLbfgs);
     begin_lbfgs();
   }
@@ -246,8 +247,8 @@ bool Linear::still_falls(double objective) {
 
 void Linear::after_sgd(double objective, Outcome& outcome) {
   const double before = progress_.last < 0 ? progress_.initial : progress_.last;
-  const bool hybrid = parameters_.send == "model" &&
-                      (parameters_.solver == "hybrid" || parameters_.solver == "auto");
+  const bool hybrid = parameters_.send == Send::kModel && (parameters_.solver == Solver::kHybrid ||
+                                                           parameters_.solver == Solver::kAuto);
   if (hybrid) {
     // The first round has nothing to be compared with but the model it started from.
     const double start = progress_.stage_round == 1
@@ -260,7 +261,7 @@ void Linear::after_sgd(double objective, Outcome& outcome) {
     }
     return;
   }
-  if (parameters_.send == "model") {
+  if (parameters_.send == Send::kModel) {
     // Losses of a pass are those on the way, the penalty is that of the start: too small in the
     // first round to be compared with.
     if (progress_.stage_round == 1) return;
@@ -268,24 +269,26 @@ void Linear::after_sgd(double objective, Outcome& outcome) {
       progress_.rate /= 2;
     }
   }
-  if (parameters_.send == "gradient" && parameters_.batch_fraction < 1) {
+  if (parameters_.send == Send::kGradient && parameters_.batch_fraction < 1) {
     if (!still_moves()) {
-      end(outcome, fmt::format("converged: none of five rounds changed the weights by tol={}",
-                               parameters_.tol));
+      end(outcome, Ending::kConverged,
+          fmt::format("converged: none of five rounds changed the weights by tol={}",
+                      parameters_.tol));
     }
   } else if (!still_falls(objective)) {
-    end(outcome, fmt::format("converged: five rounds lowered the objective by less than tol={}",
-                             parameters_.tol));
+    end(outcome, Ending::kConverged,
+        fmt::format("converged: five rounds lowered the objective by less than tol={}",
+                    parameters_.tol));
   }
 }
 
 // Goes to the score, with the model to be kept.
-void Linear::end(Outcome& outcome, const std::string& because) {
-  progress_.ended = because;
+void Linear::end(Outcome& outcome, Ending ending, const std::string& because) {
+  progress_.ended = {ending, because};
   progress_.ended_in = progress_.stage;
   // Rounds that ran out may be given more: what they would have gone on from is kept.
   const bool walking = stage() == Stage::kLbfgs && lbfgs_->memory().started;
-  const bool ran_out = because.starts_with(kRanOut);
+  const bool ran_out = ending == Ending::kRanOut;
   if (ran_out && !walking && (!best_w_.empty() || !mean_w_.empty())) last_w_ = w_;
   const bool held_out = !best_w_.empty();
   if (held_out) {
@@ -295,6 +298,7 @@ void Linear::end(Outcome& outcome, const std::string& because) {
     // This round has looked at it already, unless its own point was worse.
     if (outcome.record.value("step", "") == "better") {
       outcome.done = done_ = true;
+      outcome.ending = ending;
       outcome.because = because;
       return;
     }
@@ -312,13 +316,13 @@ void Linear::look_at_held_out(const Tail& tail, Outcome& outcome) {
   if (!problem_.classes.empty()) {
     outcome.record["held_out_accuracy"] = tail.held_right / tail.held_weight;
   }
-  if (outcome.phase == Phase::kScore || !progress_.ended.empty()) return;
+  if (outcome.phase == Phase::kScore || progress_.ended) return;
   if (progress_.best_held_out < 0 || loss < progress_.best_held_out) {
     progress_.best_held_out = loss;
     progress_.since_best = 0;
     best_w_ = w_;
   } else if (++progress_.since_best >= parameters_.patience) {
-    end(outcome,
+    end(outcome, Ending::kStopped,
         fmt::format("the held-out loss has not fallen for {} rounds", progress_.since_best));
   }
 }

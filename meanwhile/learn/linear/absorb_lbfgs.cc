@@ -129,7 +129,7 @@ void Linear::absorb_lbfgs(std::span<const double> total, const Tail& tail, Outco
       }
     }
   }
-  if (settled) return end(outcome, because);
+  if (settled) return end(outcome, Ending::kConverged, because);
   leave_lbfgs(lbfgs_->point());
 }
 

@@ -43,11 +43,12 @@ void Linear::absorb_statistics(std::span<const double> total) {
   if (kind_ == Kind::kLinear && problem_.intercept && fresh) w_[problem_.intercepts()] = mean;
   if (fresh) progress_.initial = initial_objective(total[3] / total[1], deviation);
 
-  const bool averages = parameters_.send == "model";
+  const bool averages = parameters_.send == Send::kModel;
   // Averaging pays where a pass has many rows to learn each weight from.
   const bool many_rows =
       !dense_ && progress_.rows > kRowsForAveraging * static_cast<double>(problem_.cols);
-  const bool newton = parameters_.solver == "lbfgs" || (parameters_.solver == "auto" && !many_rows);
+  const bool newton =
+      parameters_.solver == Solver::kLbfgs || (parameters_.solver == Solver::kAuto && !many_rows);
   if (newton && averages) {
     enter(Stage::kLbfgs);
     return begin_lbfgs();
@@ -98,7 +99,7 @@ double Linear::mean_square() const {
 void Linear::settle_weights() {
   const std::size_t K = problem_.classes.size();
   double weight = progress_.weight;
-  if (parameters_.class_weight == "balanced") {
+  if (parameters_.class_weight == ClassWeight::kBalanced) {
     problem_.class_weights.assign(K, 1.0);
     for (std::size_t k = 0; k < K; ++k) {
       if (class_sums_[k] > 0) {

@@ -22,10 +22,11 @@ Cost Linear::cost(const Shape& shape) const {
   const auto stored = static_cast<double>(shape.stored), rows = static_cast<double>(shape.rows);
   const auto cols = static_cast<double>(shape.cols);
   const double C = outputs_of(kind_, shape), weights = (cols + 1) * C;
-  const bool averages = parameters_.send == "model";
+  const bool averages = parameters_.send == Send::kModel;
   const bool many_rows = shape.sparse && rows > kRowsForAveraging * cols;
-  const bool newton = averages && parameters_.solver != "sgd" &&
-                      (parameters_.solver != "auto" || !many_rows || progress_.stage == "lbfgs");
+  const bool newton =
+      averages && parameters_.solver != Solver::kSgd &&
+      (parameters_.solver != Solver::kAuto || !many_rows || progress_.stage == "lbfgs");
   const double share = averages ? 1 : parameters_.batch_fraction;
   Cost cost;
   cost.flops = share * 4 * stored * C;
@@ -52,7 +53,7 @@ std::vector<Stretch> Linear::course(const Shape& shape) const {
     statistics.absorb_bytes = statistics.update_bytes;
     course.push_back({Phase::kPrepare, 1, statistics});
   }
-  const bool steps = parameters_.solver == "hybrid" || !round.kernel.ends_with(".lbfgs");
+  const bool steps = parameters_.solver == Solver::kHybrid || !round.kernel.ends_with(".lbfgs");
   const bool searched = progress_.stage != "statistics" && progress_.stage != "rate";
   if (steps && !searched && parameters_.learning_rate == 0) {
     Cost search = round;

@@ -86,9 +86,9 @@ void Linear::enter(Stage stage) {
 }
 
 bool Linear::uses_moments() const {
-  return parameters_.solver == "lbfgs" || parameters_.solver == "hybrid" ||
+  return parameters_.solver == Solver::kLbfgs || parameters_.solver == Solver::kHybrid ||
          parameters_.standardize || dense_ ||
-         (parameters_.solver == "auto" && parameters_.send == "model");
+         (parameters_.solver == Solver::kAuto && parameters_.send == Send::kModel);
 }
 
 // All that labels and parameters say; what depends on sums comes with the statistics.
@@ -99,7 +99,7 @@ void Linear::settle_problem(const Attachment& job) {
   }
   problem_.cols = data::cols(job.data->x);
   problem_.intercept = parameters_.fit_intercept;
-  problem_.loss.loss = loss_of(parameters_.loss);
+  problem_.loss.loss = *parameters_.loss;
   problem_.loss.delta = progress_.delta;
   problem_.loss.smoothing = stage() == Stage::kLbfgs ? progress_.smoothing : 0;
   if (kind_ == Kind::kLinear) return;
@@ -124,10 +124,11 @@ void Linear::settle_problem(const Attachment& job) {
                 problem_.classes.front());
   }
   problem_.outputs = classes == 2 ? 1 : classes;
-  problem_.softmax = classes > 2 && kind_ == Kind::kLogistic && parameters_.multi_class != "ovr";
-  if (!parameters_.class_weight.empty() && parameters_.class_weight != "balanced") {
-    problem_.class_weights =
-        parse_class_weights(parameters_.class_weight, problem_.classes, problem_.class_names);
+  problem_.softmax =
+      classes > 2 && kind_ == Kind::kLogistic && parameters_.multi_class != MultiClass::kOvr;
+  if (!parameters_.class_weight.named()) {
+    problem_.class_weights = parse_class_weights(parameters_.class_weight.text(), problem_.classes,
+                                                 problem_.class_names);
   }
 }
 
@@ -248,7 +249,7 @@ void Linear::work_rate(int shard, std::span<double> update) const {
   const auto rate_of = [&](std::size_t k) {
     return progress_.rate * std::pow(kRateStep, static_cast<double>(k) - kRateBelow);
   };
-  if (parameters_.send == "gradient") {
+  if (parameters_.send == Send::kGradient) {
     for (std::size_t k = 0; k < kRates; ++k) {
       const LossSums sums = try_gradients(shard, rate_of(k));
       update[2 * k] = sums.loss;

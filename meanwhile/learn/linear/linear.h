@@ -61,7 +61,8 @@ class Linear final : public RoundLearner {
     std::int64_t since_best = 0, retreats = 0;
     std::int64_t retreating = 0;  // retreats in a row
     std::vector<double> recent;   // objectives of the last rounds
-    std::string ended, ended_in;
+    Ended ended;
+    std::string ended_in;
   };
   template <class P, class Visit>
   static void describe_progress(P& p, Visit&& visit);
@@ -113,7 +114,7 @@ class Linear final : public RoundLearner {
   bool still_falls(double objective);
   bool still_moves();
   void after_sgd(double objective, Outcome& outcome);
-  void end(Outcome& outcome, const std::string& because);
+  void end(Outcome& outcome, Ending ending, const std::string& because);
   void look_at_held_out(const Tail& tail, Outcome& outcome);
 
   const Kind kind_;

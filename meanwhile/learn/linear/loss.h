@@ -4,8 +4,8 @@
 //                                   squared_hinge   max(0, 1 - y z)^2
 //                                   logistic        log(1 + exp(-y z))
 //   regression, r = z - y:          squared         r^2 / 2
-//                                   huber           r^2 / 2 where |r| <= delta, else delta |r| -
-//                                   delta^2 / 2
+//                                   huber           r^2 / 2 where |r| <= delta,
+//                                                   else delta |r| - delta^2 / 2
 //
 // Softmax (several classes at once) is in softmax() below.
 #pragma once
@@ -15,9 +15,17 @@
 #include <span>
 #include <string>
 
+#include "meanwhile/learn/choice.h"
+
 namespace meanwhile::learn::linear {
 
 enum class Loss { kHinge, kSquaredHinge, kLogistic, kSquared, kHuber };
+inline constexpr Named<Loss> kLosses[] = {{Loss::kHinge, "hinge"},
+                                          {Loss::kSquaredHinge, "squared_hinge"},
+                                          {Loss::kLogistic, "logistic"},
+                                          {Loss::kSquared, "squared"},
+                                          {Loss::kHuber, "huber"}};
+constexpr std::span<const Named<Loss>> names(Loss) { return kLosses; }
 
 // A loss with its constants.
 struct LossFunction {

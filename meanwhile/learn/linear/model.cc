@@ -77,7 +77,7 @@ Model load_model(const data::SafetensorsFile& file) {
   get(about, "softmax", model.softmax);
   get(about, "class_names", model.class_names);
   get(about, "feature_names", model.feature_names);
-  model.loss.loss = loss_of(parameters.loss);
+  model.loss.loss = *parameters.loss;
   get(progress, "delta", model.loss.delta);
 
   const data::Tensor &weights = file.tensor("weights"), &intercept = file.tensor("intercept");

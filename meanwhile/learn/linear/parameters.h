@@ -3,34 +3,57 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "meanwhile/learn/learner.h"
 #include "meanwhile/learn/linear/loss.h"
+#include "meanwhile/learn/send.h"
 
 namespace meanwhile::learn::linear {
 
 // Three learners that differ in their losses alone.
 enum class Kind { kSvm, kLogistic, kLinear };
-std::string to_string(Kind kind);
+inline constexpr Named<Kind> kKinds[] = {
+    {Kind::kSvm, "svm"}, {Kind::kLogistic, "logistic"}, {Kind::kLinear, "linear"}};
+constexpr std::span<const Named<Kind>> names(Kind) { return kKinds; }
+using learn::to_string;
 // THROWS Error(kInput).
 Kind kind_of(const std::string& learner);
 
+enum class Solver { kAuto, kSgd, kLbfgs, kHybrid };
+inline constexpr Named<Solver> kSolvers[] = {{Solver::kAuto, "auto"},
+                                             {Solver::kSgd, "sgd"},
+                                             {Solver::kLbfgs, "lbfgs"},
+                                             {Solver::kHybrid, "hybrid"}};
+constexpr std::span<const Named<Solver>> names(Solver) { return kSolvers; }
+
+enum class MultiClass { kAuto, kSoftmax, kOvr };
+inline constexpr Named<MultiClass> kMultiClasses[] = {
+    {MultiClass::kAuto, "auto"}, {MultiClass::kSoftmax, "softmax"}, {MultiClass::kOvr, "ovr"}};
+constexpr std::span<const Named<MultiClass>> names(MultiClass) { return kMultiClasses; }
+
+// Other text is a list of weights by label, "1:2.5,-1:1".
+enum class ClassWeight { kNone, kBalanced };
+inline constexpr Named<ClassWeight> kClassWeights[] = {{ClassWeight::kNone, ""},
+                                                       {ClassWeight::kBalanced, "balanced"}};
+constexpr std::span<const Named<ClassWeight>> names(ClassWeight) { return kClassWeights; }
+
 struct Parameters {
-  std::string loss;  // empty until settled: depends on the kind
+  std::optional<Loss> loss;  // none until settled: the default depends on the kind
   double l1 = 0;
   double l2 = 1e-4;
-  std::string solver = "auto";
-  std::string send = "model";
+  Solver solver = Solver::kAuto;
+  Send send = Send::kModel;
   double batch_fraction = 0.01;
   double learning_rate = 0;
   bool adaptive = false;
   bool average = false;
   bool fit_intercept = true;
   bool standardize = false;
-  std::string class_weight;
-  std::string multi_class = "auto";
+  OpenChoice<ClassWeight> class_weight = ClassWeight::kNone;
+  MultiClass multi_class = MultiClass::kAuto;
   double huber_delta = 0;
   std::int64_t max_iter = 200;
   double tol = 1e-4;
@@ -77,8 +100,7 @@ void describe(P& p, Visit&& visit) {
 }
 
 // The losses of a kind, the default first.
-std::vector<std::string> losses(Kind kind);
-Loss loss_of(const std::string& name);
+std::vector<Loss> losses(Kind kind);
 
 // Fills in what depends on the kind. THROWS Error(kUsage) naming the parameter and what is allowed.
 Parameters settled(Kind kind, Parameters parameters);

@@ -81,7 +81,7 @@ State Linear::state() const {
   state.learned["weights"] = data::tensor_of<double>(w.first(problem_.intercepts()), {D, C});
   state.learned["intercept"] = data::tensor_of<double>(w.subspan(problem_.intercepts()), {C});
   // Of no use to one that has converged; one that ran out of rounds may go on.
-  const bool over = !progress_.ended.empty() && !progress_.ended.starts_with(kRanOut);
+  const bool over = progress_.ended && progress_.ended.ending != Ending::kRanOut;
   const auto carry = [&](const std::string& name, const auto& values) {
     using T = typename std::decay_t<decltype(values)>::value_type;
     if (values.empty()) return;
@@ -179,18 +179,18 @@ void Linear::restore(const data::SafetensorsFile& file) {
   }
   // Where the rounds had run out, more may be allowed now.
   const bool more = progress_.round < parameters_.max_iter;
-  if (more && progress_.ended.starts_with(kRanOut)) {
-    progress_.ended.clear();
+  if (more && progress_.ended.ending == Ending::kRanOut) {
+    progress_.ended = {};
     progress_.stage = progress_.ended_in;
     if (!last_w_.empty()) w_ = std::move(last_w_);
     last_w_.clear();
   }
   // What has ended has its model: only the score may be missing.
-  if (!progress_.ended.empty()) progress_.stage = "score";
+  if (progress_.ended) progress_.stage = "score";
   const Stage now = stage();
   if (now == Stage::kStatistics) return;
   const bool goes_on = now != Stage::kScore, sgd = goes_on && now != Stage::kLbfgs;
-  const bool newton = parameters_.solver != "sgd" && parameters_.send == "model";
+  const bool newton = parameters_.solver != Solver::kSgd && parameters_.send == Send::kModel;
   const bool needs_moments = parameters_.standardize || now == Stage::kLbfgs || (goes_on && newton);
   if ((needs_moments && moments_.empty()) || class_sums_.size() != model.classes.size() ||
       (sgd && parameters_.adaptive && squares_.empty())) {
@@ -209,7 +209,7 @@ void Linear::start_from(const data::SafetensorsFile& file) {
   initial_classes_ = std::move(model.classes);
   initial_names_ = std::move(model.class_names);
   w_ = std::move(model.w);
-  if (parameters_.solver != "sgd") return;
+  if (parameters_.solver != Solver::kSgd) return;
   const Json progress = metadata_json(file, "progress");
   try {
     progress_.rate = progress.value("rate", 0.0);

@@ -19,9 +19,6 @@ inline constexpr std::int64_t kRateSample = 2048;  // rows of each
 // Numbers before classes and moments in the update of the statistics.
 inline constexpr std::size_t kStatisticsHead = 5;
 
-// How the reason begins for which a job ended that more rounds would go on with.
-inline constexpr const char* kRanOut = "max_iter";
-
 struct Linear::Tail {
   static constexpr std::size_t kSize = 7;
   double loss = 0, sharp = 0, weight = 0, rows = 0;  // of the training rows
