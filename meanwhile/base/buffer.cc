@@ -13,8 +13,10 @@ namespace meanwhile::base {
 
 namespace {
 
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
 std::size_t whole_pages(std::size_t bytes) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   return (bytes + page - 1) / page * page;
 }
 
@@ -56,6 +58,14 @@ void Pages::resize(std::size_t bytes) {
   if (moved == MAP_FAILED) throw system_error(fmt::format("allocating {} bytes", want), errno);
   data_ = static_cast<std::byte*>(moved);
   bytes_ = want;
+}
+
+void discard_pages(std::span<const std::byte> bytes) {
+  const std::uintptr_t page = page_size();
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + bytes.size()) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 }  // namespace meanwhile::base

@@ -81,4 +81,9 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
+// Gives the whole pages within `bytes` back to the system. Their content is lost: they are zero
+// when they are touched again. Bytes on pages that `bytes` covers in part stay. REQUIRES: `bytes`
+// lie in a Buffer, and nothing reads them any more.
+void discard_pages(std::span<const std::byte> bytes);
+
 }  // namespace meanwhile::base

@@ -27,7 +27,8 @@ class MappedFile {
 };
 
 // Tells the system that the file pages behind `bytes` need not stay resident. They are read again
-// from the file when touched. For views of a MappedFile only: other memory would lose its content.
+// from the file when touched. REQUIRES: `bytes` lie in a MappedFile. Memory of a Buffer is given
+// back by discard_pages (buffer.h), which loses its content.
 void release_mapped(std::span<const std::byte> bytes);
 
 // Maps all pages of `bytes` of a MappedFile now, so that no later access waits for one. Best

@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/base/file.h"
 #include "meanwhile/data/digest.h"
 
 namespace meanwhile::data {
@@ -29,7 +28,7 @@ Tensor list_tensor(std::span<const T> values) {
   return tensor_of(values, {static_cast<std::int64_t>(values.size())});
 }
 
-// Of an array with one number a row.
+// The numbers of the shard's rows from an array with one number a row.
 std::span<const double> gather(Dataset& into, std::span<const double> from, const Shard& shard) {
   if (from.empty()) return {};
   base::Buffer<double> numbers(static_cast<std::size_t>(shard.rows));
@@ -190,7 +189,7 @@ void ShardBuffer::fill(int shard, const Dataset& rows) {
         copy(values_, at * bytes, reinterpret_cast<const std::byte*>(m.values), count * bytes);
         if constexpr (kIsSparse<M>) {
           copy(columns_, at, m.columns, count);
-          // The first and the last one are neighbours', and there already.
+          // The first and the last row start are set already: neighbours share them.
           for (std::int64_t i = 1; i < m.rows; ++i) {
             row_start_[static_cast<std::size_t>(range.begin + i)] = at + m.row_start[i];
           }
@@ -203,23 +202,18 @@ void ShardBuffer::fill(int shard, const Dataset& rows) {
 
 void ShardBuffer::drop(int shard) {
   const auto s = static_cast<std::size_t>(shard);
-  const auto release = [](auto& buffer, std::int64_t begin, std::int64_t end) {
-    if (buffer.empty() || begin >= end) return;
-    // Whole pages only: the others are shared with neighbours.
-    constexpr std::uintptr_t kPage = 4096;
-    const auto first =
-        (reinterpret_cast<std::uintptr_t>(buffer.data() + begin) + kPage - 1) & ~(kPage - 1);
-    const auto last = reinterpret_cast<std::uintptr_t>(buffer.data() + end) & ~(kPage - 1);
-    if (first < last) {
-      base::release_mapped({reinterpret_cast<const std::byte*>(first), last - first});
-    }
+  const auto discard = [](auto& buffer, std::int64_t begin, std::int64_t end) {
+    if (buffer.empty()) return;
+    const auto elements = buffer.span().subspan(static_cast<std::size_t>(begin),
+                                                static_cast<std::size_t>(end - begin));
+    base::discard_pages(std::as_bytes(elements));
   };
   const auto bytes = static_cast<std::int64_t>(outline_.float64 ? sizeof(double) : sizeof(float));
-  release(values_, first_stored_[s] * bytes, first_stored_[s + 1] * bytes);
-  release(columns_, first_stored_[s], first_stored_[s + 1]);
-  // Starts of rows stay: the first of a shard is also the end of the one before.
-  release(labels_, first_row_[s], first_row_[s + 1]);
-  release(weights_, first_row_[s], first_row_[s + 1]);
+  discard(values_, first_stored_[s] * bytes, first_stored_[s + 1] * bytes);
+  discard(columns_, first_stored_[s], first_stored_[s + 1]);
+  // Row starts stay: the first of a shard is also the end of the shard before.
+  discard(labels_, first_row_[s], first_row_[s + 1]);
+  discard(weights_, first_row_[s], first_row_[s + 1]);
 }
 
 Part ShardBuffer::part(const std::set<int>& shards) const {

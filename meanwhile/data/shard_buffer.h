@@ -1,6 +1,6 @@
-// ShardBuffer for all rows of a data set, filled shard by shard: for a worker that does not know
-// which shards it will be given. Address space is reserved for all of them, memory is used for
-// those that are here, and nothing ever moves.
+// Memory for the rows of a data set, filled shard by shard, for a worker that does not know which
+// shards it will do. Address space is reserved for all shards, memory is used for the filled ones,
+// and rows never move.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace meanwhile::data {
 
-// What is known of a data set without its rows.
+// All that is known of a data set without its rows.
 struct Outline {
   bool sparse = false, float64 = false;
   std::int64_t cols = 0;
@@ -29,31 +29,31 @@ struct Outline {
   std::int64_t stored() const;
 };
 
-// REQUIRES: every row of `part` is here.
+// REQUIRES: `part` holds every row.
 Outline outline_of(const Part& part);
 
 // The rows of one shard as the tensors of a safetensors data file.
 struct ShardFile {
-  Dataset rows;  // copies, one after the other; names are left out
+  Dataset rows;  // copies in order of row, without class and feature names
   std::map<std::string, Tensor> tensors;
   Metadata metadata;
 };
 ShardFile shard_file(const Dataset& data, const Shard& shard);
 
-// Thread safety: fill() and drop() of different shards at the same time.
+// Thread safety: fill() and drop() of different shards may run at the same time.
 class ShardBuffer {
  public:
   explicit ShardBuffer(Outline outline);
 
   const Outline& outline() const { return outline_; }
-  // Copies the rows of `shard` to their place. THROWS Error(kInput) when they are not such rows as
-  // the outline promises.
+  // Copies the rows of `shard` to their place. THROWS Error(kInput) if they do not fit the outline:
+  // number, type, columns, labels or weights.
   void fill(int shard, const Dataset& rows);
-  // Gives the memory of `shard` back.
+  // Gives the memory of `shard` back to the system.
   void drop(int shard);
 
-  // A part that holds `shards`. Borrows from this room.
-  // REQUIRES: they are filled, and stay so as long as anybody works on the part.
+  // A part that holds `shards`. Borrows from this buffer.
+  // REQUIRES: the shards are filled, and stay so while the part is used.
   Part part(const std::set<int>& shards) const;
 
  private:

@@ -1,7 +1,9 @@
 #include "meanwhile/base/buffer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "test/expect_error.h"
@@ -60,6 +62,24 @@ TEST(Buffer, SaysHowMuchMemoryThereWasNot) {
   // As bytes, more than 64 bits count.
   EXPECT_THAT(error_of(ErrorKind::kSystem, [] { Buffer<double> buffer(std::size_t{1} << 62); }),
               testing::HasSubstr("allocating"));
+}
+
+TEST(Buffer, DiscardsWholePagesAndKeepsTheirNeighbours) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  Buffer<char> buffer(4 * page);
+  std::fill(buffer.begin(), buffer.end(), 'x');
+  discard_pages(std::as_bytes(buffer.span().subspan(1, 3 * page)));  // ends within the last page
+  const auto count = [&](std::size_t which) {
+    const char* const begin = buffer.data() + which * page;
+    return static_cast<std::size_t>(std::count(begin, begin + page, 'x'));
+  };
+  EXPECT_EQ(count(0), page);
+  EXPECT_EQ(count(1), 0u);
+  EXPECT_EQ(count(2), 0u);
+  EXPECT_EQ(count(3), page);
+  discard_pages(std::as_bytes(buffer.span().subspan(1, page)));  // covers no whole page
+  EXPECT_EQ(count(0), page);
+  discard_pages({});
 }
 
 }  // namespace

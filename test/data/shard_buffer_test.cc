@@ -105,8 +105,8 @@ std::vector<std::vector<std::string>> seen(const Part& part, int shard) {
   return blocks;
 }
 
-void fill(ShardBuffer& room, const Part& whole, int shard) {
-  room.fill(shard, shard_file(whole.data, whole.shards[static_cast<std::size_t>(shard)]).rows);
+void fill(ShardBuffer& buffer, const Part& whole, int shard) {
+  buffer.fill(shard, shard_file(whole.data, whole.shards[static_cast<std::size_t>(shard)]).rows);
 }
 
 void expect_same(const Part& part, const Part& whole, const std::set<int>& here) {
@@ -136,14 +136,14 @@ TEST(ShardBuffer, GivesALearnerTheRowsAndBlocksOfTheWhole) {
     for (const Shape& shape : shapes(rows)) {
       for (const int shards : {1, 3, 8}) {
         const Part whole = data::whole(made_of(shape), shards, 5, 1);
-        ShardBuffer room(outline_of(whole));
+        ShardBuffer buffer(outline_of(whole));
         std::set<int> all;
         for (int shard = shards; shard-- > 0;) {  // the order does not matter
-          if (whole.shards[static_cast<std::size_t>(shard)].rows > 0) fill(room, whole, shard);
+          if (whole.shards[static_cast<std::size_t>(shard)].rows > 0) fill(buffer, whole, shard);
           all.insert(shard);
         }
         for (const std::set<int>& some : {all, std::set<int>{}, std::set<int>{shards / 2}}) {
-          expect_same(room.part(some), whole, some);
+          expect_same(buffer.part(some), whole, some);
         }
       }
     }
@@ -153,14 +153,14 @@ TEST(ShardBuffer, GivesALearnerTheRowsAndBlocksOfTheWhole) {
 TEST(ShardBuffer, TakesRowsThatWentThroughAFile) {
   for (const Shape& shape : shapes(300)) {
     const Part whole = data::whole(made_of(shape), 4, 5, 1);
-    ShardBuffer room(outline_of(whole));
+    ShardBuffer buffer(outline_of(whole));
     for (const Shard& shard : whole.shards) {
       const ShardFile file = shard_file(whole.data, shard);
       auto bytes = std::make_shared<const std::vector<std::byte>>(
           safetensors_bytes(file.tensors, file.metadata));
-      room.fill(shard.index, read_safetensors(*bytes, "shard", bytes, false));
+      buffer.fill(shard.index, read_safetensors(*bytes, "shard", bytes, false));
     }
-    expect_same(room.part({0, 1, 2, 3}), whole, {0, 1, 2, 3});
+    expect_same(buffer.part({0, 1, 2, 3}), whole, {0, 1, 2, 3});
   }
 }
 
@@ -168,47 +168,47 @@ TEST(ShardBuffer, TakesRowsThatWentThroughAFile) {
 TEST(ShardBuffer, DropsAShardWithoutHarmToOthersAndTakesItAgain) {
   for (const Shape& shape : shapes(20'000)) {
     const Part whole = data::whole(made_of(shape), 5, 5, 1);
-    ShardBuffer room(outline_of(whole));
-    for (int shard = 0; shard < 5; ++shard) fill(room, whole, shard);
+    ShardBuffer buffer(outline_of(whole));
+    for (int shard = 0; shard < 5; ++shard) fill(buffer, whole, shard);
     for (const int gone : {2, 0, 4}) {
-      room.drop(gone);
+      buffer.drop(gone);
       std::set<int> others = {0, 1, 2, 3, 4};
       others.erase(gone);
-      expect_same(room.part(others), whole, others);
-      fill(room, whole, gone);
+      expect_same(buffer.part(others), whole, others);
+      fill(buffer, whole, gone);
     }
-    for (int shard = 0; shard < 5; ++shard) room.drop(shard);
-    for (int shard = 0; shard < 5; ++shard) fill(room, whole, shard);
-    expect_same(room.part({0, 1, 2, 3, 4}), whole, {0, 1, 2, 3, 4});
+    for (int shard = 0; shard < 5; ++shard) buffer.drop(shard);
+    for (int shard = 0; shard < 5; ++shard) fill(buffer, whole, shard);
+    expect_same(buffer.part({0, 1, 2, 3, 4}), whole, {0, 1, 2, 3, 4});
   }
 }
 
 TEST(ShardBuffer, MayBeFilledAndEmptiedByManyThreads) {
   const Part whole = data::whole(made_of({20'000, 5, true, false, true, true}), 8, 5, 1);
-  ShardBuffer room(outline_of(whole));
+  ShardBuffer buffer(outline_of(whole));
   {
     std::vector<std::jthread> threads;
     for (int shard = 0; shard < 8; ++shard) {
       threads.emplace_back([&, shard] {
         for (int turn = 0; turn < 3; ++turn) {
-          fill(room, whole, shard);
-          room.drop(shard);
+          fill(buffer, whole, shard);
+          buffer.drop(shard);
         }
-        fill(room, whole, shard);
+        fill(buffer, whole, shard);
       });
     }
   }
   const std::set<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
-  expect_same(room.part(all), whole, all);
+  expect_same(buffer.part(all), whole, all);
 }
 
 TEST(ShardBuffer, RefusesRowsThatAreNotWhatTheOutlineSays) {
   for (const Shape& shape : shapes(300)) {
     const Part whole = data::whole(made_of(shape), 3, 5, 1);
     const auto refused = [&](const Dataset& rows) {
-      ShardBuffer room(outline_of(whole));
+      ShardBuffer buffer(outline_of(whole));
       try {
-        room.fill(1, rows);
+        buffer.fill(1, rows);
       } catch (const base::Error& e) {
         EXPECT_EQ(e.kind(), base::ErrorKind::kInput);
         EXPECT_THAT(e.what(), testing::HasSubstr("shard 1"));
@@ -247,15 +247,15 @@ TEST(ShardBuffer, RefusesRowsThatAreNotWhatTheOutlineSays) {
 TEST(ShardBuffer, TakesEmptyShards) {
   for (const Shape& shape : shapes(3)) {
     const Part whole = data::whole(made_of(shape), 8, 5, 1);
-    ShardBuffer room(outline_of(whole));
+    ShardBuffer buffer(outline_of(whole));
     std::set<int> all;
     for (int shard = 0; shard < 8; ++shard) {
-      fill(room, whole, shard);
-      room.drop(shard);
-      fill(room, whole, shard);
+      fill(buffer, whole, shard);
+      buffer.drop(shard);
+      fill(buffer, whole, shard);
       all.insert(shard);
     }
-    expect_same(room.part(all), whole, all);
+    expect_same(buffer.part(all), whole, all);
   }
 }
 

@@ -9,8 +9,8 @@ namespace meanwhile::data {
 template <class T>
 auto MemorySink<T>::reserve(RowChunk<T>& chunk) -> Place {
   const Place place = totals_.add(chunk);
-  // ShardBuffer for half as much again, so that the others rarely have to stand still for it. It is
-  // address space, not memory, until it is written to.
+  // The arrays grow by half, so that threads that copy rows rarely have to wait. New elements are
+  // address space, not memory, until they are written.
   const auto fit = [this](auto& buffer, std::size_t size) {
     if (size <= buffer.size()) return;
     std::unique_lock lock(mutex_);
