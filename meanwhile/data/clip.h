@@ -10,10 +10,4 @@ namespace meanwhile::data {
 // `data` without the columns from `cols` on: features that a model has never seen. A copy of the
 // values that stay. REQUIRES: data is sparse and 0 < cols < its columns.
 Dataset clip_columns(const Dataset& data, std::int64_t cols);
-
-// Whether `data` is sparse.
-inline bool is_sparse(const Dataset& data) {
-  return std::visit([](const auto& m) { return kIsSparse<std::decay_t<decltype(m)>>; }, data.x);
-}
-
 }  // namespace meanwhile::data

@@ -47,6 +47,8 @@ std::span<const T> own(Dataset& data, base::Buffer<T> buffer) {
   return view;
 }
 
+inline bool is_sparse(const Dataset& data) { return is_sparse(data.x); }
+
 // Bytes of all arrays of the data set.
 std::int64_t byte_size(const Dataset& data);
 

@@ -220,8 +220,7 @@ Prepared prepare(const data::Matrix& x, Metric metric, std::span<const double> c
   prepared.metric = metric;
   prepared.K = K;
   prepared.D = data::cols(x);
-  const bool sparse =
-      std::visit([](const auto& m) { return data::kIsSparse<std::decay_t<decltype(m)>>; }, x);
+  const bool sparse = data::is_sparse(x);
   if (sparse) prepared.sparse = prepare_sparse(metric, centers, K, prepared.D);
   if (!sparse) prepared.dense = prepare(metric, centers, K, prepared.D, spread, wanted);
   return prepared;
