@@ -13,6 +13,7 @@
 #include "meanwhile/data/files/text_part.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/job/agree.h"
+#include "meanwhile/job/load_text.h"
 #include "meanwhile/job/redistribute.h"
 #include "meanwhile/transport/collect.h"
 #include "meanwhile/transport/pack.h"
@@ -30,7 +31,7 @@ using transport::Transport;
 using transport::Unpacker;
 using Paths = std::vector<std::filesystem::path>;
 
-// Bytes of all arrays, were they on one node.
+// Bytes of all arrays of the whole data set, given the type and columns of `x`.
 std::int64_t byte_size(const data::Matrix& x, const data::Whole& whole) {
   const std::int64_t numbers = (whole.labelled + whole.weighted) * whole.rows * 8;
   return numbers + std::visit(
@@ -53,7 +54,7 @@ void check_shards(const LoadOptions& options) {
   throw Error(ErrorKind::kUsage, "shards: found {}, expected 1 or more", options.shards);
 }
 
-// Before anything is opened: what only one node could read would hang the others.
+// Called before anything is opened: a pipe that only one worker can read would hang the others.
 void check_paths(const Paths& paths) {
   for (const auto& path : paths) {
     std::error_code failure;
@@ -63,13 +64,13 @@ void check_paths(const Paths& paths) {
       continue;
     }
     throw Error(ErrorKind::kUsage,
-                "{}: is no file, so only one node could read it; save it to a file that every node "
-                "can open",
+                "{}: is not a file, so only one worker could read it; save it to a file that every "
+                "worker can open",
                 data::display_name(path));
   }
 }
 
-// Nodes with copies of their own could have different ones.
+// THROWS on all workers if their copies of the files differ in name or size.
 void check_same(Transport& transport, const std::vector<InputFile>& files) {
   Packer packer;
   agree(transport, [&] {
@@ -79,101 +80,19 @@ void check_same(Transport& transport, const std::vector<InputFile>& files) {
     }
   });
   const auto all = all_gather(transport, packer.bytes());
-  for (std::size_t node = 1; node < all.size(); ++node) {
-    if (all[node] == all[0]) continue;
-    throw Error(ErrorKind::kInput, "{}: the files of node {} are not those of node 0",
-                data::display_name(files.front().path), node);
+  for (std::size_t worker = 1; worker < all.size(); ++worker) {
+    if (all[worker] == all[0]) continue;
+    throw Error(ErrorKind::kInput, "{}: the files of worker {} are not those of worker 0",
+                data::display_name(files.front().path), worker);
   }
 }
 
-// Rows of plain text, a range of bytes on each node.
-data::SomeRows read_cut(Transport& transport, const std::vector<InputFile>& files,
-                        const data::ReadOptions& read) {
-  std::unique_ptr<data::TextPart> part;
-  Packer quotes;
-  agree(transport, [&] {
-    part = data::text_part(files, read, transport.rank(), transport.size());
-    for (const data::QuoteMap& map : part->quotes()) quotes.put(map);
-  });
-  std::vector<std::vector<data::QuoteMap>> quotes_of_parts;
-  for (const transport::Bytes& bytes : all_gather(transport, quotes.bytes())) {
-    Unpacker message(bytes);
-    auto& maps = quotes_of_parts.emplace_back();
-    while (!message.empty()) maps.push_back(message.get<data::QuoteMap>());
-  }
-  data::TextRows mine;
-  agree(transport, [&] { mine = part->parse(quotes_of_parts); });
-  part = nullptr;
-
-  Packer packer;
-  packer.put_list(std::span<const std::int64_t>(mine.rows_of_file));
-  packer.put(mine.failure.has_value());
-  if (mine.failure) {
-    packer.put(std::uint64_t{mine.failure->file});
-    packer.put(mine.failure->error.kind());
-    packer.put_text(mine.failure->error.what());
-  }
-  packer.put(data::whole_of(mine.data));
-  packer.put(mine.data.unknown);
-  packer.put(cols(mine.data.x));
-  packer.put(std::uint64_t{mine.data.class_names.size()});
-  for (const std::string& name : mine.data.class_names) packer.put_text(name);
-
-  std::vector<data::TextRows> parts;
-  std::vector<data::RowRange> rows_of_part;
-  data::Whole whole;
-  data::UnknownWords unknown;
-  std::int64_t most_cols = 0;
-  data::WordTable words;       // numbered in order of first appearance in the whole
-  std::vector<double> number;  // of my words
-  for (const transport::Bytes& bytes : all_gather(transport, packer.bytes())) {
-    Unpacker message(bytes);
-    data::TextRows& rows = parts.emplace_back();
-    rows.rows_of_file = message.get_list<std::int64_t>();
-    if (message.get<bool>()) {
-      const auto file = static_cast<std::size_t>(message.get<std::uint64_t>());
-      const auto kind = message.get<ErrorKind>();
-      rows.failure = data::TextFailure{file, Error(kind, "{}", message.get_text())};
-    }
-    const auto one = message.get<data::Whole>();
-    rows_of_part.push_back({whole.rows, whole.rows + one.rows});
-    whole.rows += one.rows;
-    whole.stored += one.stored;
-    whole.labelled |= one.labelled;
-    whole.weighted |= one.weighted;
-    unknown.add(message.get<data::UnknownWords>());
-    most_cols = std::max(most_cols, message.get<std::int64_t>());
-    const bool is_mine = rows_of_part.size() == static_cast<std::size_t>(transport.rank()) + 1;
-    for (auto left = message.get<std::uint64_t>(); left > 0; --left) {
-      const auto index = static_cast<double>(words.index(message.get_text()));
-      if (is_mine) number.push_back(index);
-    }
-  }
-  throw_first(files, parts);
-
-  data::SomeRows some;
-  some.data = std::move(mine.data);
-  const data::RowRange rows = rows_of_part[static_cast<std::size_t>(transport.rank())];
-  if (rows.begin < rows.end) some.rows = {rows};
-  some.whole = whole;
-  some.data.class_names = words.words();
-  some.data.unknown = unknown;
-  if (!number.empty()) {
-    base::Buffer<double> labels(some.data.labels.size());
-    std::transform(some.data.labels.begin(), some.data.labels.end(), labels.begin(),
-                   [&](double label) { return number[static_cast<std::size_t>(label)]; });
-    some.data.labels = own(some.data, std::move(labels));
-  }
-  std::visit([&](auto& m) { m.cols = most_cols; }, some.data.x);
-  settle_columns(some.data, read, files);  // on all nodes or on none it throws
-  return some;
-}
-
-// A part of all but `data`, `shards` and what follows from the rows of this node: that is computed
-// here and exchanged. `blocks`: those of this node, as ranges of rows of `data`.
-data::Part finish(Transport& transport, Dataset data, const data::Whole& whole,
-                  const std::vector<data::Shard>& dealt, const std::vector<data::RowRange>& blocks,
-                  int threads) {
+// The part that holds `data`, still without shards. Each worker hashes its own blocks and finds
+// their label values; then all workers exchange both. `blocks`: the blocks of this worker, as
+// ranges of rows of `data`.
+data::Part make_part(Transport& transport, Dataset data, const data::Whole& whole,
+                     const std::vector<data::Shard>& dealt,
+                     const std::vector<data::RowRange>& blocks, int threads) {
   Packer packer;
   agree(transport, [&] {
     const auto labels = label_values(data, blocks, threads);
@@ -185,11 +104,11 @@ data::Part finish(Transport& transport, Dataset data, const data::Whole& whole,
       data::blocks_of(whole.rows, data::block_rows(whole.rows)).size());
   data::LabelValues labels;
   const auto all = all_gather(transport, packer.bytes());
-  for (int node = 0; node < transport.size(); ++node) {
-    Unpacker message(all[static_cast<std::size_t>(node)]);
+  for (int worker = 0; worker < transport.size(); ++worker) {
+    Unpacker message(all[static_cast<std::size_t>(worker)]);
     const bool too_many = message.get<bool>();
     labels = merge(labels, {message.get_list<double>(), too_many});
-    for (const data::RowRange& block : job::owned_blocks(dealt, node, transport.size())) {
+    for (const data::RowRange& block : owned_blocks(dealt, worker, transport.size())) {
       digests[static_cast<std::size_t>(block.begin / data::block_rows(whole.rows))] =
           message.get<data::Digest>();
     }
@@ -205,7 +124,7 @@ data::Part finish(Transport& transport, Dataset data, const data::Whole& whole,
   return part;
 }
 
-// The shards of this node keep their blocks, as local(block); the others have none.
+// The shards of this worker keep their blocks, as local(block); the other shards lose theirs.
 template <class Local>
 std::vector<data::Shard> keep_owned(std::vector<data::Shard> dealt, const Transport& transport,
                                     const Local& local) {
@@ -226,7 +145,7 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
   const data::Whole whole = whole_of(data);
   const int shards = shards_of(data.x, whole, options);
   const auto dealt = data::deal(whole.rows, shards, options.seed);
-  const auto blocks = job::owned_blocks(dealt, transport.rank(), transport.size());
+  const auto blocks = owned_blocks(dealt, transport.rank(), transport.size());
   std::optional<Failure> failure;
   agree(transport, [&] {
     if (auto bad = find_bad_row(data, files, blocks, read.threads)) {
@@ -235,7 +154,7 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
   });
   agree(transport, failure);
   settle_columns(data, read, files);
-  data::Part part = finish(transport, std::move(data), whole, dealt, blocks, read.threads);
+  data::Part part = make_part(transport, std::move(data), whole, dealt, blocks, read.threads);
   part.shards = keep_owned(dealt, transport, [](data::RowRange block) { return block; });
   return part;
 }
@@ -248,15 +167,15 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
   const auto dealt = data::deal(whole.rows, shards, options.seed);
   Dataset data;
   try {
-    data = job::redistribute(transport, std::move(some), dealt);
+    data = redistribute(transport, std::move(some), dealt);
   } catch (const std::exception& error) {
-    // Out of memory, say: those who wait for rows of this node must hear of it.
+    // Out of memory, say: the workers that wait for rows of this one must hear of it.
     transport.fail(ErrorKind::kSystem, error.what());
     throw;
   }
   data.unknown = unknown;
-  // In order of row: the i-th block of this node begins at row i * block_rows of it.
-  const auto owned = job::owned_blocks(dealt, transport.rank(), transport.size());
+  // Blocks are in order of row: block i of this worker begins at its row i * block_rows.
+  const auto owned = owned_blocks(dealt, transport.rank(), transport.size());
   const auto local = [&](data::RowRange block) {
     const auto found =
         std::lower_bound(owned.begin(), owned.end(), block.begin,
@@ -265,7 +184,7 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
     return data::RowRange{begin, begin + block.end - block.begin};
   };
   const auto blocks = data::blocks_of(rows(data.x), data::block_rows(whole.rows));
-  data::Part part = finish(transport, std::move(data), whole, dealt, blocks, read.threads);
+  data::Part part = make_part(transport, std::move(data), whole, dealt, blocks, read.threads);
   part.shards = keep_owned(dealt, transport, local);
   return part;
 }
@@ -290,12 +209,12 @@ data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOp
   data::ReadOptions read;
   agree(*transport, [&] { read = data::with_vocabulary(files, asked); });
   if (data::can_cut(files)) {
-    return load_rows(*transport, read_cut(*transport, files, read), read, options);
+    return load_rows(*transport, load_text(*transport, files, read), read, options);
   }
   std::optional<Dataset> mapped;
   agree(*transport, [&] { mapped = data::map_rows(files); });
   if (mapped) return load_mapped(*transport, std::move(*mapped), files, read, options);
-  // Which node keeps what matters little: rows go to their owners when their number is known.
+  // Any even division will do: rows go to their owners once their number is known.
   data::SomeRows some;
   agree(*transport, [&] {
     some = data::read_some(files, read, [&](std::int64_t block) {

@@ -1,4 +1,4 @@
-// Rows to the nodes that own their shards, from whichever node read them.
+// Moves rows from the workers that read them to the workers that own their shards.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace meanwhile::job {
 
-// The blocks of the shards of node `rank` of `nodes` (see owned()), in order of row.
+// The blocks of the shards of worker `rank` of `workers` (see exchange::owned), in order of row.
 std::vector<data::RowRange> owned_blocks(const std::vector<data::Shard>& dealt, int rank,
-                                         int nodes);
+                                         int workers);
 
-// Collective. Gives every node the rows of owned_blocks(dealt, rank, nodes), in order of row.
-// `mine` are rows this node read: the nodes together hold every row of the data set just once, and
-// agree in type, columns and names. Rows travel in steps of about `step_bytes` a node, and what was
-// sent is given back, so that a node needs little more memory than the larger of what it read and
-// what it gets. REQUIRES: nobody else uses the memory behind `mine.data`. THROWS what the transport
-// does.
+// Collective. Gives every worker the rows of owned_blocks(dealt, rank, workers), in order of row.
+// `mine` are the rows that this worker read: the workers together hold every row of the data set
+// exactly once, and agree in type, columns and names. Rows travel in steps of about `step_bytes` a
+// worker. Memory of rows that were sent is discarded, so a worker needs little more memory than the
+// larger of the rows it read and the rows it gets. REQUIRES: `mine.data` lies in Buffers, and no
+// other Dataset shares them. THROWS what the transport throws.
 data::Dataset redistribute(transport::Transport& transport, data::SomeRows mine,
                            const std::vector<data::Shard>& dealt,
                            std::size_t step_bytes = std::size_t{16} << 20);

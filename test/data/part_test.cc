@@ -139,14 +139,15 @@ TEST(TextPart, EveryRowIsInOnePartAndInOrder) {
     const std::vector<std::vector<QuoteMap>> quotes(static_cast<std::size_t>(parts),
                                                     std::vector<QuoteMap>(1));
     std::vector<double> labels;
-    std::vector<TextRows> all;
+    std::vector<TextOutcome> outcomes;
     for (int part = 0; part < parts; ++part) {
-      all.push_back(text_part(files, options, part, parts)->parse(quotes));
-      const auto& more = all.back().data.labels;
+      const TextRows rows = text_part(files, options, part, parts)->parse(quotes);
+      outcomes.push_back(rows.outcome);
+      const auto& more = rows.data.labels;
       labels.insert(labels.end(), more.begin(), more.end());
       EXPECT_LT(static_cast<int>(more.size()), 100 / parts + 3);  // of equal size
     }
-    throw_first(files, all);
+    throw_first(files, outcomes);
     ASSERT_EQ(labels.size(), 100u) << parts;
     for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(labels[i], static_cast<double>(i));
   }

@@ -426,9 +426,10 @@ TEST(Load, StandardInputIsForOneNode) {
   const auto messages =
       run(2, [](transport::Transport& transport) { load({"-"}, {}, {}, &transport); });
   for (const std::string& message : messages) {
-    EXPECT_EQ(message,
-              "standard input: is no file, so only one node could read it; save it to a file that "
-              "every node can open");
+    EXPECT_EQ(
+        message,
+        "standard input: is not a file, so only one worker could read it; save it to a file that "
+        "every worker can open");
   }
 }
 

@@ -171,13 +171,14 @@ class TextPartOf : public TextPart {
     MemorySink<T> sink(format.sparse());
     try {
       parse_text(inputs, format, sink, threads_);
-      rows.failure = failure_;
+      rows.outcome.failure = failure_;
     } catch (const Error& error) {
-      rows.failure = TextFailure{file_of[format.ended], error};
+      rows.outcome.failure = TextFailure{file_of[format.ended], error};
     }
-    rows.rows_of_file.resize(files_.size());
-    for (std::size_t i = 0; i < file_of.size(); ++i) rows.rows_of_file[file_of[i]] = format.rows[i];
-    if (!rows.failure) rows.data = sink.finish(format.description());
+    std::vector<std::int64_t>& counts = rows.outcome.rows_of_file;
+    counts.resize(files_.size());
+    for (std::size_t i = 0; i < file_of.size(); ++i) counts[file_of[i]] = format.rows[i];
+    if (!rows.outcome.failure) rows.data = sink.finish(format.description());
     return rows;
   }
 
@@ -231,13 +232,14 @@ std::unique_ptr<TextPart> text_part(const std::vector<InputFile>& files, const R
   return std::make_unique<TextPartOf<double>>(files, options, part, parts);
 }
 
-void throw_first(const std::vector<InputFile>& files, const std::vector<TextRows>& parts) {
-  const auto failed = std::find_if(parts.begin(), parts.end(),
-                                   [](const TextRows& rows) { return rows.failure.has_value(); });
+void throw_first(const std::vector<InputFile>& files, const std::vector<TextOutcome>& parts) {
+  const auto failed = std::find_if(parts.begin(), parts.end(), [](const TextOutcome& outcome) {
+    return outcome.failure.has_value();
+  });
   const std::size_t whole = failed == parts.end() ? files.size() : failed->failure->file;
   for (std::size_t f = 0; f < whole; ++f) {
     std::int64_t rows = 0;
-    for (const TextRows& part : parts) rows += part.rows_of_file[f];
+    for (const TextOutcome& part : parts) rows += part.rows_of_file[f];
     if (rows == 0) throw Error(ErrorKind::kInput, "{}: has no rows", display_name(files[f].path));
   }
   if (failed != parts.end()) throw failed->failure->error;

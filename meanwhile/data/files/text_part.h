@@ -1,9 +1,9 @@
-// One of several parts of plain text files, each parsed by another node.
+// One of several parts of plain text files, each parsed by another worker.
 //
 // The files, one behind the other, are cut into `parts` ranges of bytes of equal size. A row
-// belongs to the part in whose range it begins; so every row is parsed once, and the parts in order
-// are the rows in order. A range of CSV may begin between quotes, which only those before it can
-// tell: every part counts its quotes, the counts are exchanged, then all parse.
+// belongs to the part in whose range it begins, so every row is parsed once, and the parts in order
+// are the rows in order. A range of CSV may begin between quotes, which only the ranges before it
+// can tell: every part scans its quotes, the workers exchange the results, then all parse.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace meanwhile::data {
 
-// Whether TextPart can read them: uncompressed text of any format but docword.
+// Whether TextPart can read the files: uncompressed text of one format whose TextKind allows it.
 bool can_cut(const std::vector<InputFile>& files);
 
 // The first error of a part.
@@ -29,32 +29,39 @@ struct TextFailure {
   base::Error error;
 };
 
+// How far the parsing of a part came.
+struct TextOutcome {
+  std::vector<std::int64_t> rows_of_file;  // rows parsed, by file
+  std::optional<TextFailure> failure;
+};
+
 struct TextRows {
-  // Its rows; columns and class names (in order of first appearance) are those of this part.
+  // Rows of this part, with columns and class names (in order of first appearance) of this part.
+  // Empty after a failure.
   Dataset data;
-  std::vector<std::int64_t> rows_of_file;  // as far as parsed; for each file
-  std::optional<TextFailure> failure;      // then `data` is empty
+  TextOutcome outcome;
 };
 
 class TextPart {
  public:
   virtual ~TextPart() = default;
 
-  // For each file, what the quotes in this part of it do. Reads the part once if it is CSV.
+  // For each file, what the quotes in this part of it do. Reads the part once if the format has
+  // quotes.
   virtual std::vector<QuoteMap> quotes() const = 0;
 
   // Parses the part, given quotes() of every part. Errors in the text are returned.
   virtual TextRows parse(const std::vector<std::vector<QuoteMap>>& quotes_of_parts) = 0;
 };
 
-// Opens every file and looks at its head: what it says holds for all parts. What is wrong there is
-// kept for parse(), so that errors come in order. REQUIRES: can_cut(files), 0 <= part < parts.
-// THROWS Error when a file cannot be read.
+// Opens every file and reads its header, which holds for all parts. An error in a header is kept
+// for parse(), so that errors come in order. REQUIRES: can_cut(files), 0 <= part < parts.
+// THROWS Error if a file cannot be read.
 std::unique_ptr<TextPart> text_part(const std::vector<InputFile>& files, const ReadOptions& options,
                                     int part, int parts);
 
 // THROWS the error that reading the files from front to back would meet first, if there is one.
-// `parts` are those of all nodes in order; their `data` is not looked at.
-void throw_first(const std::vector<InputFile>& files, const std::vector<TextRows>& parts);
+// `parts`: the outcomes of all parts, in order.
+void throw_first(const std::vector<InputFile>& files, const std::vector<TextOutcome>& parts);
 
 }  // namespace meanwhile::data
