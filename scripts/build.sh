@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# build.sh PRESET [TARGET...]: configures once, then builds. Uses ccache where there is one.
+# build.sh PRESET [TARGET...]: configures once, then builds. Uses ccache where there is one. Progress
+# is one line on a terminal; elsewhere only warnings, errors and a last line are printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 preset=$1
 shift
+begin=$SECONDS
+# Precompiled headers are compared by their content: without this, ccache keeps no source that uses
+# one.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
 if [ ! -e "build/$preset/build.ninja" ]; then
   if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
   # More targets than the preset has by itself: each is built only when it is asked for.
@@ -15,6 +20,11 @@ if [ ! -e "build/$preset/build.ninja" ]; then
   esac
   cmake --preset "$preset" "${options[@]}" >/dev/null
 fi
-targets=()
-for target in "$@"; do targets+=(--target "$target"); done
-cmake --build "build/$preset" "${targets[@]}"
+
+if [ -t 1 ]; then
+  (cd "build/$preset" && NINJA_STATUS='build: %f of %t, %e s: ' ninja "$@")
+else
+  ninja --quiet -C "build/$preset" "$@"
+  took=$((SECONDS - begin))
+  [ "$took" -lt 2 ] || echo "build: $preset: ${*:-all} in $took s"
+fi

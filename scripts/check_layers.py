@@ -100,6 +100,51 @@ def problems_of(path, text):
     return found
 
 
+# Declarations of an unnamed namespace, at the left edge as clang-format has them.
+LOCAL_NAME = re.compile(
+    r'^(?:(?:struct|class|enum class|enum)\s+(?P<type>\w+)(?=[^;()]*\{)'
+    r'|using\s+(?P<alias>\w+)\s*=(?P<value>[^;]*)'
+    r'|(?:const|constexpr)\s[\w:<>, ]*?\b(?P<constant>k[A-Z]\w*)\s*[={\[]'
+    r'|\w[\w:<>,*& ]*[ *&](?P<function>\w+)\((?P<parameters>[^;{}]*?)\)(?: const| noexcept)*\s*\{)',
+    re.MULTILINE)
+# Its end carries a comment, which is blank by then.
+UNNAMED = re.compile(r'^namespace \{$(.*?)^\} {2,}$', re.MULTILINE | re.DOTALL)
+
+
+def local_names(text):
+    """(line, name, value) of what a source declares for itself: using-declarations and, in unnamed
+    namespaces, types, aliases, constants, and functions with the types of their parameters, since
+    overloads differ. `value` is what an alias stands for."""
+    code = code_of(text)
+    for match in re.finditer(r'^using (?!namespace)([\w:]+::(\w+));', code, re.MULTILINE):
+        yield line_of(code, match.start()), match[2], match[1]
+    for space in UNNAMED.finditer(code):
+        for match in LOCAL_NAME.finditer(code, space.start(1), space.end(1)):
+            name = match['type'] or match['alias'] or match['constant']
+            if match['function']:
+                types = [re.sub(r'\s*\b\w+\s*(=.*)?$', '', parameter.strip())
+                         for parameter in match['parameters'].split(',')]
+                name = f'{match["function"]}({", ".join(types)})'
+            yield line_of(code, match.start()), name, match['value']
+
+
+def check_units(root):
+    """Sources that share a folder may share a unit (cmake/units.cmake), and so their local names."""
+    alone = [line for line in (root / 'cmake/alone.txt').read_text(encoding='utf-8').split('\n')
+             if line and not line.startswith('#')]
+    seen, bad = {}, 0
+    for path in sources(root, '.cc'):
+        if not path.startswith('meanwhile/') or path.startswith(tuple(alone)):
+            continue
+        for line, name, value in local_names((root / path).read_text(encoding='utf-8')):
+            first, meant = seen.setdefault((path.rpartition('/')[0], name), (path, value))
+            if first != path and (value is None or value != meant):
+                print(f'{path}:{line}: {name} is a local name of {first}, too: they may share a unit',
+                      file=sys.stderr)
+                bad += 1
+    return bad
+
+
 def sources(root, end=None):
     for folder in ('meanwhile', 'test', 'bench', 'examples'):
         for path in sorted((root / folder).rglob('*')):
@@ -121,7 +166,12 @@ def check_text(root):
 
 def check_built(root, build, end):
     commands = json.loads((root / build / 'compile_commands.json').read_text(encoding='utf-8'))
-    compiled = {pathlib.Path(command['file']).resolve() for command in commands}
+    compiled = set()
+    for command in commands:
+        file = pathlib.Path(command['file']).resolve()
+        compiled.add(file)
+        if file.parent.name == 'units':  # made by cmake/units.cmake: only includes
+            compiled.update((root / source).resolve() for source in INCLUDE.findall(file.read_text()))
     bad = count = 0
     for path in sources(root, end):
         if end == '.cc' and path.startswith(('test/fuzz/', 'examples/')):  # builds of their own
@@ -141,7 +191,7 @@ def main(arguments):
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    return 1 if check_text(root) else 0
+    return 1 if check_text(root) + check_units(root) else 0
 
 
 if __name__ == '__main__':

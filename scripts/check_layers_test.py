@@ -2,7 +2,7 @@
 """The rules of check_layers.py find what they are for, and nothing else."""
 import unittest
 
-from check_layers import problems_of
+from check_layers import local_names, problems_of
 
 
 def whats(path, text):
@@ -58,6 +58,26 @@ class CheckTree(unittest.TestCase):
         self.assertEqual(whats('meanwhile/cli/a.cc', 'atoi(x);'), ['parses with regex, sscanf or atoi'])
         self.assertEqual(whats('meanwhile/data/a.h', ''), ['a header without #pragma once'])
         self.assertEqual(whats('meanwhile/data/a.cc', '\n' * 601), ['601 lines, the limit is 600'])
+
+    def test_local_names(self):
+        text = """namespace {
+
+constexpr double kLeast = 1, kMost = 2;
+using Clock = std::chrono::steady_clock;
+struct Step {
+  int count() const { return 1; }
+};
+std::vector<int> sums(const Step& step, int n = 3) {
+  return {};
+}
+
+}  // namespace
+
+int outside(int n) { return n; }
+"""
+        self.assertEqual(list(local_names(text)),
+                         [(3, 'kLeast', None), (4, 'Clock', ' std::chrono::steady_clock'), (5, 'Step', None),
+                          (8, 'sums(const Step&, int)', None)])
 
 
 if __name__ == '__main__':

@@ -8,8 +8,8 @@
 
 namespace meanwhile::data {
 
-FileStart::FileStart(std::string_view bytes, bool expect_documents)
-    : bytes(bytes), expect_documents(expect_documents) {
+FileStart::FileStart(std::string_view first_bytes, bool documents_expected)
+    : bytes(first_bytes), expect_documents(documents_expected) {
   constexpr std::size_t kLines = 8;
   for (std::string_view rest = bytes; !rest.empty() && lines.size() < kLines;) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -9,7 +9,7 @@
 namespace meanwhile::data {
 
 struct FileStart {
-  FileStart(std::string_view bytes, bool expect_documents);
+  FileStart(std::string_view first_bytes, bool documents_expected);
 
   std::string_view bytes;
   // Tokens between blanks of the first eight lines that are neither empty nor comments (#). The

@@ -11,13 +11,13 @@ using base::Error;
 using base::ErrorKind;
 
 // Nobody needs more of anything, and products of two such numbers still fit in 64 bits.
-constexpr std::int64_t kMost = std::int64_t{1} << 30;
+constexpr std::int64_t kMostCount = std::int64_t{1} << 30;
 
 void in_range(const char* name, std::int64_t value, std::int64_t least) {
   if (value < least)
     throw Error(ErrorKind::kUsage, "{} is {}; it must be at least {}", name, value, least);
-  if (value > kMost)
-    throw Error(ErrorKind::kUsage, "{} is {}; it must be at most {}", name, value, kMost);
+  if (value > kMostCount)
+    throw Error(ErrorKind::kUsage, "{} is {}; it must be at most {}", name, value, kMostCount);
 }
 
 }  // namespace

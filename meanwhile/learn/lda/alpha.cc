@@ -10,7 +10,7 @@ namespace meanwhile::learn::lda {
 
 namespace {
 
-constexpr double kLeast = 1e-4, kMost = 100;
+constexpr double kLeastAlpha = 1e-4, kMostAlpha = 100;
 constexpr int kSteps = 100;
 
 // The derivative of digamma: recurrence up to 10, then the asymptotic series.
@@ -50,7 +50,7 @@ std::vector<double> likeliest_alpha(std::span<const double> mean_log_theta,
       const double wanted = alpha[k] - (gradient[k] - shared) / curve[k];
       // Newton may overshoot: at most to a tenth or tenfold.
       const double next =
-          std::clamp(std::clamp(wanted, alpha[k] / 10, alpha[k] * 10), kLeast, kMost);
+          std::clamp(std::clamp(wanted, alpha[k] / 10, alpha[k] * 10), kLeastAlpha, kMostAlpha);
       largest = std::max(largest, std::abs(next / alpha[k] - 1));
       alpha[k] = next;
     }

@@ -17,8 +17,8 @@ using base::ErrorKind;
 
 namespace {
 
-constexpr std::int64_t kBlock = 64;      // documents
-constexpr double kMostCounted = 0x1p53;  // by a double, one by one
+constexpr std::int64_t kBlockDocuments = 64;  // documents
+constexpr double kMostCounted = 0x1p53;       // by a double, one by one
 
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -105,11 +105,12 @@ void check_columns(const Measurer& topics, const data::Dataset& data) {
 template <class Use>
 void for_blocks(std::int64_t begin, std::int64_t end, int threads, const Use& use) {
   base::ThreadPool pool(threads);
-  pool.run((end - begin + kBlock - 1) / kBlock, [&](std::int64_t block, int thread) {
-    const std::int64_t first = begin + block * kBlock;
-    use(static_cast<std::size_t>(block), first, std::min(first + kBlock, end),
-        static_cast<std::size_t>(thread));
-  });
+  pool.run((end - begin + kBlockDocuments - 1) / kBlockDocuments,
+           [&](std::int64_t block, int thread) {
+             const std::int64_t first = begin + block * kBlockDocuments;
+             use(static_cast<std::size_t>(block), first, std::min(first + kBlockDocuments, end),
+                 static_cast<std::size_t>(thread));
+           });
 }
 
 }  // namespace
@@ -212,7 +213,8 @@ Json evaluate(const Model& model, const data::Dataset& data, int threads) {
   const TopWords top = top_words(model.lambda, model.words, model.topics, kCoherenceWords);
   const CoCounter counter(top, model.words);
   std::vector<Measurer::Scratch> scratch(static_cast<std::size_t>(threads));
-  std::vector<Sums> block_sums(static_cast<std::size_t>((rows + kBlock - 1) / kBlock));
+  std::vector<Sums> block_sums(
+      static_cast<std::size_t>((rows + kBlockDocuments - 1) / kBlockDocuments));
   // Whole numbers, whose sums do not depend on the order.
   std::vector<std::vector<double>> counts(
       scratch.size(), std::vector<double>(CoOccurrence::size(top.topics, top.each), 0.0));

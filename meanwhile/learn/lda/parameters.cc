@@ -12,7 +12,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
 constexpr std::int64_t kMostTopics = 1 << 20;
 
 void in_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
@@ -30,9 +30,9 @@ void not_negative(const char* name, double value) {
 void validate(const Parameters& p) {
   in_range("n_topics", p.n_topics, 1, kMostTopics);
   in_range("passes", p.passes, 1, kMostTopics);
-  in_range("batch_size", p.batch_size, 0, kMost);
-  in_range("max_documents", p.max_documents, 0, kMost);
-  in_range("inference_max_iter", p.inference_max_iter, 1, kMost);
+  in_range("batch_size", p.batch_size, 0, kMostCount);
+  in_range("max_documents", p.max_documents, 0, kMostCount);
+  in_range("inference_max_iter", p.inference_max_iter, 1, kMostCount);
   if (!(p.kappa > 0.5 && p.kappa <= 1)) {
     throw Error(ErrorKind::kUsage, "kappa is {}; it must be above 0.5, and at most 1", p.kappa);
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kFormat = 1;
 
-Json to_json(const data::Outline& outline) {
+Json outline_to_json(const data::Outline& outline) {
   return {{"sparse", outline.sparse},
           {"float64", outline.float64},
           {"cols", outline.cols},
@@ -47,8 +47,8 @@ data::Outline outline_from_json(const Json& json) {
 Json essence(const JobRecord& record) {
   Json json = {{"format", kFormat},         {"version", record.version},
                {"learner", record.learner}, {"parameters", record.parameters},
-               {"seed", record.seed},       {"data", to_json(record.data)}};
-  if (record.eval) json["eval"] = to_json(*record.eval);
+               {"seed", record.seed},       {"data", outline_to_json(record.data)}};
+  if (record.eval) json["eval"] = outline_to_json(*record.eval);
   json["state_sha256"] = record.state_sha256;
   json["rounds_done"] = record.rounds_done;
   return json;
