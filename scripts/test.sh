@@ -74,6 +74,28 @@ examples() {
   [ "$ran" -ge 2 ] || { echo "expected two examples, found $ran" >&2 && return 1; }
 }
 
+# The library without its optional parts. Tests are linked without them, which costs no compilation;
+# then a build that lacks them is configured, and must not name them.
+without() {
+  build/release/test/without_test --gtest_brief=1 --gtest_filter='Without*:Store*:Location*:*Local*:*Threads*'
+  cmake --preset release -B build/without -DMEANWHILE_MPI=OFF -DMEANWHILE_AZURE=OFF >/dev/null
+  if grep -iE 'openmpi|curl|pugixml|transport/mpi\.cc|storage/azure/' build/without/build.ninja; then
+    echo 'a build with MEANWHILE_MPI=OFF and MEANWHILE_AZURE=OFF still needs these' >&2
+    return 1
+  fi
+}
+
+# clang finds a member that is read without its lock: the annotations are more than comments.
+annotations() {
+  local check=(clang++ -std=c++20 -I. -fsyntax-only -Wthread-safety -Werror test/base/mutex_test.cc)
+  "${check[@]}"
+  if "${check[@]}" -DMEANWHILE_UNGUARDED 2>build/unguarded.log; then
+    echo 'clang accepts a member that is read without its lock' >&2
+    return 1
+  fi
+  grep -q 'requires holding mutex' build/unguarded.log
+}
+
 # The tests of a program, in as many parts as there are cores.
 sharded() {
   local parts running=() i
@@ -140,6 +162,8 @@ step 'release build' build release
 step 'every source and test is in the build' python3 scripts/check_layers.py --built build/release .cc
 begin_builds
 step 'unit tests' unit_tests
+step 'unguarded members are refused' annotations
+step 'without MPI and Azure' without
 step 'published errors of belief propagation' published_graphs
 step 'transports under MPI' test/mpi/run.sh build/release/test/mpi_conformance
 step 'command line' python3 test/cli/run.py build/release/meanwhile
