@@ -7,6 +7,7 @@ check_layers.py --built DIR END    every source whose name ends in END is compil
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 # A folder includes itself and folders before it in this list. Below a folder of the list, a folder may
@@ -53,6 +54,10 @@ EVERYWHERE = {
     'disables a test': r'\bDISABLED_|\bGTEST_SKIP\b',
 }
 LONG, TOO_LONG = 400, 600
+# clang-format leaves comments as they are, since it breaks tables.
+WIDEST_COMMENT = 100
+# The rule for titles of commits holds after this one.
+FIRST_COMMIT, LONGEST_TITLE = '10602c7', 72
 
 # Comments, then strings and characters; a raw string ends at its own delimiter.
 NOISE = re.compile(
@@ -95,6 +100,9 @@ def problems_of(path, text):
     lines = text.count('\n')
     if lines > TOO_LONG:
         found.append((lines, f'{lines} lines, the limit is {TOO_LONG}'))
+    for number, line in enumerate(text.split('\n'), 1):
+        if line.lstrip().startswith('//') and len(line) > WIDEST_COMMENT:
+            found.append((number, f'a comment of {len(line)} columns, the limit is {WIDEST_COMMENT}'))
     if path.endswith('.h') and '#pragma once' not in text and not path.endswith('-inl.h'):
         found.append((1, 'a header without #pragma once'))
     return found
@@ -184,6 +192,21 @@ def check_built(root, build, end):
     return bad + (count == 0)
 
 
+def long_titles(log):
+    """Lines "HASH TITLE" of a log whose title is too long."""
+    return [line for line in log.splitlines() if len(line.partition(' ')[2]) > LONGEST_TITLE]
+
+
+def check_titles(root):
+    """Titles of commits, where the history is at hand: an archive or a shallow clone has none."""
+    git = subprocess.run(['git', 'log', '--format=%h %s', f'{FIRST_COMMIT}..HEAD'], cwd=root,
+                         capture_output=True, text=True, check=False)
+    found = long_titles(git.stdout) if git.returncode == 0 else []
+    for line in found:
+        print(f'commit {line}: the title has more than {LONGEST_TITLE} characters', file=sys.stderr)
+    return len(found)
+
+
 def main(arguments):
     root = pathlib.Path(__file__).resolve().parent.parent
     if arguments[:1] == ['--built'] and len(arguments) == 3:
@@ -191,7 +214,7 @@ def main(arguments):
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    return 1 if check_text(root) + check_units(root) else 0
+    return 1 if check_text(root) + check_units(root) + check_titles(root) else 0
 
 
 if __name__ == '__main__':

@@ -2,7 +2,7 @@
 """The rules of check_layers.py find what they are for, and nothing else."""
 import unittest
 
-from check_layers import local_names, problems_of
+from check_layers import local_names, long_titles, problems_of
 
 
 def whats(path, text):
@@ -58,6 +58,13 @@ class CheckTree(unittest.TestCase):
         self.assertEqual(whats('meanwhile/cli/a.cc', 'atoi(x);'), ['parses with regex, sscanf or atoi'])
         self.assertEqual(whats('meanwhile/data/a.h', ''), ['a header without #pragma once'])
         self.assertEqual(whats('meanwhile/data/a.cc', '\n' * 601), ['601 lines, the limit is 600'])
+
+    def test_widths(self):
+        self.assertEqual(whats('meanwhile/data/a.cc', '  // ' + 'x' * 95 + '\n'), [])
+        self.assertEqual(whats('meanwhile/data/a.cc', '  // ' + 'x' * 96 + '\n'),
+                         ['a comment of 101 columns, the limit is 100'])
+        log = 'abcdef0 ' + 'x' * 72 + '\nabcdef1 ' + 'x' * 73 + '\n'
+        self.assertEqual(long_titles(log), ['abcdef1 ' + 'x' * 73])
 
     def test_local_names(self):
         text = """namespace {

@@ -72,8 +72,8 @@ const Kernels<T>& kernels();
 
 // Scores of quantised rows for the panels of centres [begin, end): AVX-512 VNNI only.
 // scores8[i * (end - begin) + k - begin] = bias8[k] + sum over j of rows8[i][j] * panels8[k][j].
-// REQUIRES: base::simd_has_vnni(); begin, end are multiples of 16 (begin of kPanel); rows % 12 ==
-// 0.
+// REQUIRES: base::simd_has_vnni(); begin and end are multiples of 16, begin also of kPanel; rows is
+// a multiple of 12.
 void int8_scores(const Centers& centers, const std::uint8_t* rows8, std::int64_t rows,
                  std::int64_t begin, std::int64_t end, std::int32_t* scores8);
 

@@ -4,9 +4,9 @@
 //   random      K rows drawn without replacement, by weight: the K smallest of -log(u) / weight
 //   k-means++   Arthur and Vassilvitskii (2007), greedy: each new centre is the best of 2 + log K
 //               rows drawn by weight and squared distance; two rounds a centre
-//   k-means||   Bahmani et al. (2012): a few rounds that each draw about K rows at once, weighted
-//   by
-//               the rows nearest to them and reduced to K centres by k-means++ and Lloyd
+//   k-means||   Bahmani et al. (2012): a few rounds that each draw about K rows at once; the drawn
+//               rows are weighted by the rows nearest to them, and reduced to K centres by
+//               k-means++ and Lloyd
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // A job on thousands of workers when faults happen: predict() with faults, event by event.
 //
-//   const plan::Simulated run = plan::simulate(machine, job, setting, 1000, {.stragglers = 0.01},
-//   1); run.ratio;  // how many times as long as predict() says
+//   const plan::Simulated run =
+//       plan::simulate(machine, job, setting, 1000, {.stragglers = 0.01}, 1);
+//   run.ratio;  // how many times as long as predict() says
 //
 // The seconds of every piece are those of predict.h; the simulation decides only when each begins,
 // and how much longer it takes. Without faults the two agree.
