@@ -136,10 +136,40 @@ def local_names(text):
             yield line_of(code, match.start()), name, match['value']
 
 
+def entries(file):
+    """The lines of a list in cmake/, without its comments."""
+    return [line for line in file.read_text(encoding='utf-8').split('\n')
+            if line and not line.startswith('#')]
+
+
+def public_problems(public, texts):
+    """What is wrong with the list of public headers; `texts`: path -> text of every header."""
+    found = [f'{path}: is listed, but there is no such header' for path in public if path not in texts]
+    found += [f'{path}: is listed twice' for path in sorted(set(public)) if public.count(path) > 1]
+    for path in public:
+        found += [f'{path}: a public header includes {target}, which is not one'
+                  for target in INCLUDE.findall(texts.get(path, '')) if target not in public]
+    return found
+
+
+def check_public(root):
+    texts = {path: (root / path).read_text(encoding='utf-8') for path in sources(root, '.h')}
+    public = entries(root / 'cmake/public_headers.txt')
+    found = public_problems(public, texts)
+    # A program that uses the library shows what is missing.
+    for path in sources(root, '.cc'):
+        if path.startswith('examples/'):
+            text = (root / path).read_text(encoding='utf-8')
+            found += [f'{path}: an example includes {target}, which is not installed'
+                      for target in INCLUDE.findall(text) if target not in public]
+    for problem in found:
+        print(f'{problem} (cmake/public_headers.txt)', file=sys.stderr)
+    return len(found)
+
+
 def check_units(root):
     """Sources that share a folder may share a unit (cmake/units.cmake), and so their local names."""
-    alone = [line for line in (root / 'cmake/alone.txt').read_text(encoding='utf-8').split('\n')
-             if line and not line.startswith('#')]
+    alone = entries(root / 'cmake/alone.txt')
     seen, bad = {}, 0
     for path in sources(root, '.cc'):
         if not path.startswith('meanwhile/') or path.startswith(tuple(alone)):
@@ -214,7 +244,7 @@ def main(arguments):
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    return 1 if check_text(root) + check_units(root) + check_titles(root) else 0
+    return 1 if check_text(root) + check_units(root) + check_public(root) + check_titles(root) else 0
 
 
 if __name__ == '__main__':

@@ -2,7 +2,7 @@
 """The rules of check_layers.py find what they are for, and nothing else."""
 import unittest
 
-from check_layers import local_names, long_titles, problems_of
+from check_layers import local_names, long_titles, problems_of, public_problems
 
 
 def whats(path, text):
@@ -58,6 +58,14 @@ class CheckTree(unittest.TestCase):
         self.assertEqual(whats('meanwhile/cli/a.cc', 'atoi(x);'), ['parses with regex, sscanf or atoi'])
         self.assertEqual(whats('meanwhile/data/a.h', ''), ['a header without #pragma once'])
         self.assertEqual(whats('meanwhile/data/a.cc', '\n' * 601), ['601 lines, the limit is 600'])
+
+    def test_public_headers(self):
+        texts = {'meanwhile/a.h': '#include "meanwhile/b.h"\n', 'meanwhile/b.h': '', 'meanwhile/c.h': ''}
+        self.assertEqual(public_problems(['meanwhile/a.h', 'meanwhile/b.h'], texts), [])
+        self.assertEqual(public_problems(['meanwhile/a.h'], texts),
+                         ['meanwhile/a.h: a public header includes meanwhile/b.h, which is not one'])
+        self.assertEqual(public_problems(['meanwhile/d.h'], texts),
+                         ['meanwhile/d.h: is listed, but there is no such header'])
 
     def test_widths(self):
         self.assertEqual(whats('meanwhile/data/a.cc', '  // ' + 'x' * 95 + '\n'), [])
