@@ -67,7 +67,7 @@ struct Contender {
   std::vector<double> seconds = {};
 };
 
-void verify(const std::vector<double>& total, int shards) {
+void verify(std::span<const double> total, int shards) {
   const std::size_t step = std::max<std::size_t>(total.size() / 100000, 1);
   for (std::size_t i = 0; i < total.size(); i += step) {
     const double expected = serial_sum({0, shards}, i);
@@ -79,21 +79,22 @@ void verify(const std::vector<double>& total, int shards) {
 
 void run(transport::Transport& world, std::string_view what, std::size_t values, int repeats) {
   const int P = world.size();
-  std::vector<double> update(values), total(values);
-  for (std::size_t i = 0; i < values; ++i) update[i] = value_at(world.rank(), i);
-  const std::vector<Partial> mine{{exchange::owned(P, world.rank(), P), update}};
+  exchange::Update update({{.rows = static_cast<std::int64_t>(values)}}), sum(update.shape());
+  const std::span<double> numbers = update.dense<double>(0), total = sum.dense<double>(0);
+  for (std::size_t i = 0; i < values; ++i) numbers[i] = value_at(world.rank(), i);
+  const std::vector<Partial> mine{{exchange::owned(P, world.rank(), P), &update}};
 
   std::vector<Contender> contenders;
-  contenders.push_back({"allreduce", [&] { exchange::allreduce(world, P, mine, total); }});
+  contenders.push_back({"allreduce", [&] { exchange::allreduce(world, P, mine, sum); }});
   if (what == "mpi") {
     contenders.push_back({"MPI_Allreduce",
                           [&] {
-                            MPI_Allreduce(update.data(), total.data(), static_cast<int>(values),
+                            MPI_Allreduce(numbers.data(), total.data(), static_cast<int>(values),
                                           MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
                           },
                           false});
   } else {
-    contenders.push_back({"tree", [&] { exchange::tree(world, P, mine, total); }});
+    contenders.push_back({"tree", [&] { exchange::tree(world, P, mine, sum); }});
   }
   for (int repeat = -1; repeat < repeats; ++repeat) {  // the first to warm up
     for (Contender& contender : contenders) {

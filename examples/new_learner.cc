@@ -19,7 +19,7 @@
 using namespace meanwhile;
 
 // Minimises the mean of (x.w + b - y)^2 over the rows.
-class LeastSquares final : public learn::RoundLearner {
+class LeastSquares final : public learn::FlatLearner {
  public:
   struct Parameters {
     std::int64_t max_iter = 20000;
@@ -33,11 +33,11 @@ class LeastSquares final : public learn::RoundLearner {
   std::string name() const override { return "least_squares"; }
 
   void attach(const learn::Attachment& attachment) override {
-    if (attachment.data->labels.empty()) {
+    if (attachment.part->data.labels.empty()) {
       throw base::Error(base::ErrorKind::kInput, "least squares needs labels");
     }
     job_ = attachment;
-    const auto cols = static_cast<std::size_t>(data::cols(attachment.data->x));
+    const auto cols = static_cast<std::size_t>(data::cols(attachment.part->data.x));
     if (w_.empty()) w_.assign(cols + 1, 0.0);
     if (w_.size() != cols + 1) {
       throw base::Error(base::ErrorKind::kInput, "{} coefficients, but {} columns", w_.size() - 1,
@@ -50,12 +50,12 @@ class LeastSquares final : public learn::RoundLearner {
 
   void work(int shard, std::span<double> update) override {
     const std::size_t cols = w_.size() - 1;
-    const data::Shard& rows = job_.shards[static_cast<std::size_t>(shard)];
+    const data::Shard& rows = job_.part->shards[static_cast<std::size_t>(shard)];
     std::visit(
         [&](const auto& x) {
           for (const data::RowRange& block : rows.blocks) {
             for (std::int64_t i = block.begin; i < block.end; ++i) {
-              double error = w_[cols] - job_.data->labels[static_cast<std::size_t>(i)];
+              double error = w_[cols] - job_.part->data.labels[static_cast<std::size_t>(i)];
               each(x, i, [&](std::size_t j, double value) { error += w_[j] * value; });
               each(x, i, [&](std::size_t j, double value) { update[j] += error * value; });
               update[cols] += error;
@@ -64,7 +64,7 @@ class LeastSquares final : public learn::RoundLearner {
             }
           }
         },
-        job_.data->x);
+        job_.part->data.x);
   }
 
   learn::Outcome absorb(std::span<const double> total) override {

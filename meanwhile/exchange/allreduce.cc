@@ -2,9 +2,9 @@
 //
 // The update is cut into P slices, slice w is worker w's; each slice into pieces. In step k
 //
-//   spread:  everybody sends piece k of slice w of each of its partials to w
-//   reduce:  w adds what came along the one tree, into its place in the total, and sends it to all
-//   gather:  everybody has piece k of every slice
+//   spread:  every worker sends piece k of slice w of each of its partials to w
+//   reduce:  w adds these pieces along the one tree, into the total, and sends the sum to all
+//   gather:  every worker has piece k of every slice
 //
 // with `reduce` some steps behind `spread`, and `gather` behind that. A worker does not send
 // partial sums round a ring, which moves the same bytes: a ring would add in an order that depends
@@ -12,11 +12,11 @@
 // that bytes exceed (P-1)/P of the update where S is no multiple of P.
 #include "meanwhile/exchange/allreduce.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <deque>
 
-#include "meanwhile/exchange/add.h"
 #include "meanwhile/exchange/pieces.h"
 
 namespace meanwhile::exchange {
@@ -28,7 +28,9 @@ constexpr int kReduceTag = 1, kGatherTag = 2;
 struct Step {
   Step(transport::Transport& transport, Traffic& traffic)
       : parts_in(transport), sums_in(transport), out(transport, traffic) {}
-  std::vector<std::vector<double>> parts;  // what others have of my piece, one for each source
+  std::vector<Received> parts;  // my piece, one from each source
+  std::vector<Received> sums;   // the total's pieces, by worker
+  std::vector<transport::Bytes> own;
   Inbox parts_in, sums_in;
   Outbox out;
 };
@@ -36,79 +38,109 @@ struct Step {
 class Allreduce {
  public:
   Allreduce(transport::Transport& transport, int shards, std::span<const Partial> mine,
-            std::span<double> total, std::size_t piece_bytes)
+            Update& total, std::size_t piece_bytes)
       : rank_(transport.rank()),
         shards_(shards),
         mine_(mine),
         total_(total),
         sources_(sources(shards, 0, transport.size(), transport.size())) {
-    const auto P = static_cast<std::size_t>(transport.size());
+    const int P = transport.size();
     const std::size_t piece = piece_values(sources_.size(), piece_bytes);
-    for (std::size_t w = 0; w < P; ++w) {
-      const std::size_t begin = total.size() * w / P, end = total.size() * (w + 1) / P;
-      slices_.push_back({begin, end - begin, piece});
-      steps_ = std::max(steps_, slices_.back().count());
+    std::int64_t values = 0;
+    for (const Run& run : total.runs()) values += run.values();
+    for (int w = 0; w < P; ++w) {
+      slices_.push_back(pieces_of(total.runs(), values * w / P, values * (w + 1) / P, piece));
+      steps_ = std::max(steps_, slices_.back().size());
       // The next rank first, so that not all send to the same worker at once.
-      if (w > 0) peers_.push_back(static_cast<int>((static_cast<std::size_t>(rank_) + w) % P));
+      if (w > 0) peers_.push_back((rank_ + w) % P);
     }
     for (std::size_t i = 0; i < 2 * kWindow; ++i) ring_.emplace_back(transport, traffic_);
   }
 
   Traffic run() {
+    total_.clear_rows();
     for (std::size_t now = 0; now < steps_ + 2 * kWindow; ++now) {
       if (now >= 2 * kWindow) gather(now - 2 * kWindow);
       if (now < steps_) spread(now);
       if (now >= kWindow && now - kWindow < steps_) reduce(now - kWindow);
     }
+    total_.settle();
     return traffic_;
   }
 
  private:
   Step& step(std::size_t k) { return ring_[k % ring_.size()]; }
-  const Cut& slice(int worker) const { return slices_[static_cast<std::size_t>(worker)]; }
+  // Piece k of a worker's slice; null beyond the last.
+  const Piece* piece(int worker, std::size_t k) const {
+    const std::vector<Piece>& slice = slices_[static_cast<std::size_t>(worker)];
+    return k < slice.size() ? &slice[k] : nullptr;
+  }
+  const Run& run_of(const Piece& piece) const { return total_.runs()[piece.run]; }
 
   void spread(std::size_t k) {
     Step& here = step(k);
-    const std::span<double> own = slice(rank_).at(k, total_);
     here.parts.resize(sources_.size());
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-      if (sources_[s].worker == rank_) continue;
-      here.parts[s].resize(own.size());
-      here.parts_in.receive(sources_[s].worker, kReduceTag, here.parts[s]);
+    here.sums.resize(slices_.size());
+    if (const Piece* own = piece(rank_, k)) {
+      for (std::size_t s = 0; s < sources_.size(); ++s) {
+        if (sources_[s].worker == rank_) continue;
+        Received& part = here.parts[s];
+        part.memory.resize(own->units() * run_of(*own).unit_bytes());
+        here.parts_in.receive(sources_[s].worker, kReduceTag, run_of(*own), part.memory,
+                              part.content);
+      }
     }
     for (const int peer : peers_) {
-      here.sums_in.receive(peer, kGatherTag, slice(peer).at(k, total_));
+      const Piece* theirs = piece(peer, k);
+      if (theirs == nullptr) continue;
+      Received& sum = here.sums[static_cast<std::size_t>(peer)];
+      here.sums_in.receive(peer, kGatherTag, run_of(*theirs), room_for(total_, *theirs, sum.memory),
+                           sum.content);
       for (const Partial& partial : mine_) {
-        here.out.send({&peer, 1}, kReduceTag, slice(peer).at(k, partial.values));
+        here.out.send({&peer, 1}, kReduceTag, run_of(*theirs), theirs->units(),
+                      content_of(*partial.update, *theirs, here.out.space()));
       }
     }
   }
 
   void reduce(std::size_t k) {
     Step& here = step(k);
-    const std::span<double> own = slice(rank_).at(k, total_);
     here.parts_in.wait();
-    std::vector<Term> terms;
-    auto next_mine = mine_.begin();
+    const Piece* own = piece(rank_, k);
+    if (own == nullptr) return;
+    here.own.resize(mine_.size());
+    std::vector<PieceTerm> terms;
+    std::size_t next_mine = 0;
     for (std::size_t s = 0; s < sources_.size(); ++s) {
-      const bool is_mine = sources_[s].worker == rank_;
-      terms.push_back({sources_[s].range, is_mine ? slice(rank_).at(k, (next_mine++)->values).data()
-                                                  : here.parts[s].data()});
+      const auto& [worker, range] = sources_[s];
+      if (worker != rank_) {
+        terms.push_back({range, here.parts[s].content});
+        continue;
+      }
+      terms.push_back({range, content_of(*mine_[next_mine].update, *own, here.own[next_mine])});
+      ++next_mine;
     }
-    add_terms({0, shards_}, terms, own.size(), own.data());
-    here.out.send(peers_, kGatherTag, own);
+    Received& sum = here.sums[static_cast<std::size_t>(rank_)];
+    sum.content =
+        add_pieces(run_of(*own), *own, {0, shards_}, terms, room_for(total_, *own, sum.memory));
+    here.out.send(peers_, kGatherTag, run_of(*own), own->units(), sum.content);
   }
 
   void gather(std::size_t k) {
-    step(k).sums_in.wait();
-    step(k).out.wait();
+    Step& here = step(k);
+    here.sums_in.wait();
+    for (std::size_t w = 0; w < slices_.size(); ++w) {
+      const Piece* theirs = piece(static_cast<int>(w), k);
+      if (theirs != nullptr) put(total_, *theirs, here.sums[w].content);
+    }
+    here.out.wait();
   }
 
   const int rank_, shards_;
   const std::span<const Partial> mine_;
-  const std::span<double> total_;
+  Update& total_;
   const std::vector<Source> sources_;
-  std::vector<Cut> slices_;
+  std::vector<std::vector<Piece>> slices_;  // of each worker
   std::vector<int> peers_;
   std::size_t steps_ = 0;
   Traffic traffic_;
@@ -118,7 +150,7 @@ class Allreduce {
 }  // namespace
 
 Traffic allreduce(transport::Transport& transport, int shards, std::span<const Partial> mine,
-                  std::span<double> total, std::size_t piece_bytes) {
+                  Update& total, std::size_t piece_bytes) {
   assert(mine.size() == subtrees(owned(shards, transport.rank(), transport.size()), shards).size());
   return Allreduce(transport, shards, mine, total, piece_bytes).run();
 }

@@ -3,22 +3,22 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "meanwhile/exchange/order.h"
+#include "meanwhile/exchange/update.h"
 
 namespace meanwhile::exchange {
 
-// The sum of the updates of a whole subtree.
+// The sum of the updates of a whole subtree, settled. Borrowed.
 struct Partial {
   Range range;
-  std::span<const double> values;
+  const Update* update = nullptr;
 };
 
 // What this worker sent to others.
 struct Traffic {
   std::int64_t messages = 0, bytes = 0;
-  std::int64_t sparse_messages = 0;  // of `messages`
+  std::int64_t sparse_messages = 0;  // of `messages`: shorter than all values
 };
 
 // What an exchange costs at the worker that has most to do: what goes through its link one after

@@ -14,15 +14,21 @@ std::vector<Source> sources(int shards, int first, int last, int workers) {
   return found;
 }
 
-void Outbox::send(std::span<const int> to, int tag, std::span<const double> piece) {
-  if (piece.empty() || to.empty()) return;
-  if (used_ == packed_.size()) packed_.emplace_back();
-  const std::span<const std::byte> bytes = pack(piece, packed_[used_++]);
+transport::Bytes& Outbox::space() {
+  if (used_ == spaces_.size()) spaces_.emplace_back();
+  return spaces_[used_++];
+}
+
+void Outbox::send(std::span<const int> to, int tag, const Run& run, std::size_t units,
+                  std::span<const std::byte> content) {
+  if (to.empty()) return;
+  const std::span<const std::byte> bytes =
+      run.sparse ? content : pack({run.element, run.combine, content}, space());
   for (const int worker : to) {
     requests_.push_back(transport_->send(worker, tag, bytes));
     ++traffic_->messages;
     traffic_->bytes += std::ssize(bytes);
-    traffic_->sparse_messages += bytes.size() < piece.size_bytes() ? 1 : 0;
+    traffic_->sparse_messages += bytes.size() < units * run.unit_bytes() ? 1 : 0;
   }
 }
 
@@ -32,13 +38,17 @@ void Outbox::wait() {
   used_ = 0;
 }
 
-void Inbox::receive(int from, int tag, std::span<double> piece) {
-  if (piece.empty()) return;
-  open_.push_back({transport_->receive(from, tag, std::as_writable_bytes(piece)), piece});
+void Inbox::receive(int from, int tag, const Run& run, std::span<std::byte> room,
+                    std::span<const std::byte>& content) {
+  open_.push_back({transport_->receive(from, tag, room), run, room, &content});
 }
 
 void Inbox::wait() {
-  for (const Open& open : open_) unpack(open.piece, transport_->wait(open.request), space_);
+  for (const Open& open : open_) {
+    const std::size_t bytes = transport_->wait(open.request);
+    if (!open.run.sparse) unpack(open.run.element, open.run.combine, open.room, bytes, space_);
+    *open.content = open.run.sparse ? open.room.first(bytes) : open.room;
+  }
   open_.clear();
 }
 

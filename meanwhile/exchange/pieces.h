@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "meanwhile/exchange/partial.h"
+#include "meanwhile/exchange/rows.h"
 #include "meanwhile/transport/transport.h"
 
 namespace meanwhile::exchange {
@@ -27,18 +28,6 @@ inline std::size_t piece_values(std::size_t terms, std::size_t piece_bytes) {
   return std::max<std::size_t>(bytes / sizeof(double), 1);
 }
 
-// Where a run of values is cut: piece k of `size` values that begin at `begin`.
-struct Cut {
-  std::size_t begin = 0, size = 0, piece = 1;
-  std::size_t count() const { return (size + piece - 1) / piece; }
-  // Empty beyond the last piece.
-  template <class T>
-  std::span<T> at(std::size_t k, std::span<T> values) const {
-    const std::size_t from = std::min(k * piece, size);
-    return values.subspan(begin + from, std::min(piece, size - from));
-  }
-};
-
 // A subtree's sum that another worker has.
 struct Source {
   int worker = 0;
@@ -48,41 +37,54 @@ struct Source {
 // What workers first .. last - 1 have of the sum over `shards` shards, of `workers` in all.
 std::vector<Source> sources(int shards, int first, int last, int workers);
 
-// Sends pieces, dense or sparse, and keeps what it packed until wait(). Empty pieces are not sent.
+// Sends pieces, and keeps what it packed until wait().
 class Outbox {
  public:
   Outbox(transport::Transport& transport, Traffic& traffic)
       : transport_(&transport), traffic_(&traffic) {}
 
-  // Borrows `piece` until wait().
-  void send(std::span<const int> to, int tag, std::span<const double> piece);
+  // Memory for a content that shall live until wait().
+  transport::Bytes& space();
+  // Borrows `content`, that of a piece of `units` units of `run`, until wait().
+  void send(std::span<const int> to, int tag, const Run& run, std::size_t units,
+            std::span<const std::byte> content);
   void wait();
 
  private:
   transport::Transport* transport_;
   Traffic* traffic_;
-  std::deque<transport::Bytes> packed_;  // kept from one use to the next
+  std::deque<transport::Bytes> spaces_;  // kept from one use to the next
   std::size_t used_ = 0;
   std::vector<transport::Request> requests_;
 };
 
-// Receives pieces in the place where they shall lie.
+// Receives pieces.
 class Inbox {
  public:
   explicit Inbox(transport::Transport& transport) : transport_(&transport) {}
 
-  void receive(int from, int tag, std::span<double> piece);
-  // After it the pieces are there.
+  // `room` is that of the whole piece of `run`. wait() sets `content`, which lies there.
+  void receive(int from, int tag, const Run& run, std::span<std::byte> room,
+               std::span<const std::byte>& content);
+  // After it the contents are there.
   void wait();
 
  private:
   struct Open {
     transport::Request request;
-    std::span<double> piece;
+    Run run;
+    std::span<std::byte> room;
+    std::span<const std::byte>* content;
   };
   transport::Transport* transport_;
   std::vector<Open> open_;
   transport::Bytes space_;
+};
+
+// A piece that was received, or is to be.
+struct Received {
+  transport::Bytes memory;
+  std::span<const std::byte> content;
 };
 
 }  // namespace meanwhile::exchange

@@ -14,11 +14,12 @@ Update OrderedSum::take() {
       free_.pop_back();
     }
   }
-  update.assign(size_, 0.0);
+  update.reshape(shape_);
   return update;
 }
 
 void OrderedSum::give(int shard, Update update) {
+  update.settle();
   Range node{shard, shard + 1};
   while (node.size() < shards_) {
     const auto [left, right] = siblings(node, shards_);
@@ -36,7 +37,7 @@ void OrderedSum::give(int shard, Update update) {
       partials_.erase(found);
     }
     if (!is_left) std::swap(update, other);
-    for (std::size_t i = 0; i < update.size(); ++i) update[i] += other[i];
+    update.add(other);
     node = {left.begin, right.end};
     std::lock_guard lock(mutex_);
     free_.push_back(std::move(other));
@@ -45,7 +46,7 @@ void OrderedSum::give(int shard, Update update) {
   partials_.emplace(node, std::move(update));
 }
 
-std::span<const double> OrderedSum::total() const {
+const Update& OrderedSum::total() const {
   std::lock_guard lock(mutex_);
   assert(partials_.size() == 1 && partials_.begin()->first.size() == shards_);
   return partials_.begin()->second;
@@ -54,17 +55,17 @@ std::span<const double> OrderedSum::total() const {
 std::vector<Partial> OrderedSum::partials() const {
   std::lock_guard lock(mutex_);
   std::vector<Partial> sums;
-  for (const auto& [range, update] : partials_) sums.push_back({range, update});
+  for (const auto& [range, update] : partials_) sums.push_back({range, &update});
   assert(sums.size() == subtrees(mine_, shards_).size());
   return sums;
 }
 
-void OrderedSum::restart(std::size_t size) {
+void OrderedSum::restart(const UpdateShape& shape) {
   std::lock_guard lock(mutex_);
   for (auto& [range, update] : partials_) free_.push_back(std::move(update));
   partials_.clear();
-  if (size != size_) free_.clear();
-  size_ = size;
+  if (shape != shape_) free_.clear();
+  shape_ = shape;
 }
 
 }  // namespace meanwhile::exchange

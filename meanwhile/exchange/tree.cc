@@ -13,8 +13,8 @@
 #include <cassert>
 #include <cmath>
 #include <deque>
+#include <limits>
 
-#include "meanwhile/exchange/add.h"
 #include "meanwhile/exchange/pieces.h"
 
 namespace meanwhile::exchange {
@@ -62,40 +62,49 @@ Place place_of(int rank, int workers, int shards) {
 struct Step {
   Step(transport::Transport& transport, Traffic& traffic)
       : in(transport), out(transport, traffic) {}
-  std::vector<std::vector<double>> parts, sums;  // one for each source, one for each sum
+  std::vector<Received> parts;         // one for each source
+  std::vector<transport::Bytes> own;   // one for each of my partials
+  std::vector<transport::Bytes> sums;  // one for each sum
+  Received total;
   Inbox in;
   Outbox out;
 };
 
 class Tree {
  public:
-  Tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
-       std::span<double> total, std::size_t piece_bytes)
+  Tree(transport::Transport& transport, int shards, std::span<const Partial> mine, Update& total,
+       std::size_t piece_bytes)
       : rank_(transport.rank()),
         mine_(mine),
         total_(total),
         place_(place_of(rank_, transport.size(), shards)) {
     const auto all = sources(shards, 0, transport.size(), transport.size());
-    cut_ = {0, total.size(), piece_values(all.size(), piece_bytes)};
+    pieces_ = pieces_of(total.runs(), 0, std::numeric_limits<std::int64_t>::max(),
+                        piece_values(all.size(), piece_bytes));
     for (std::size_t i = 0; i < 2 * kWindow; ++i) ring_.emplace_back(transport, traffic_);
   }
 
   Traffic run() {
-    const bool is_root = rank_ == kRoot;
+    total_.clear_rows();
     each_step([&](std::size_t k) { up_begin(k); },
-              [&](std::size_t k) { is_root ? add(k, {total_piece(k).data()}) : pass_up(k); });
+              [&](std::size_t k) { rank_ == kRoot ? add_total(k) : pass_up(k); });
+    if (rank_ == kRoot) total_.settle();
     each_step([&](std::size_t k) { down_begin(k); }, [&](std::size_t k) { down(k); });
+    total_.settle();
     return traffic_;
   }
 
  private:
   Step& step(std::size_t k) { return ring_[k % ring_.size()]; }
-  std::span<double> total_piece(std::size_t k) const { return cut_.at(k, total_); }
+  const Run& run_of(const Piece& piece) const { return total_.runs()[piece.run]; }
+  std::size_t bytes_of(const Piece& piece) const {
+    return piece.units() * run_of(piece).unit_bytes();
+  }
 
   // begin(k) runs ahead of end(k), and a step's messages are gone before its memory is used again.
   template <class Begin, class End>
   void each_step(const Begin& begin, const End& end) {
-    const std::size_t steps = cut_.count();
+    const std::size_t steps = pieces_.size();
     for (std::size_t now = 0; now < steps + 2 * kWindow; ++now) {
       if (now >= 2 * kWindow && now - 2 * kWindow < steps) step(now - 2 * kWindow).out.wait();
       if (now < steps) begin(now);
@@ -108,64 +117,91 @@ class Tree {
     here.parts.resize(place_.sources.size());
     for (std::size_t s = 0; s < place_.sources.size(); ++s) {
       if (place_.sources[s].worker == rank_) continue;
-      here.parts[s].resize(total_piece(k).size());
-      here.in.receive(place_.sources[s].worker, kUpTag, here.parts[s]);
+      Received& part = here.parts[s];
+      part.memory.resize(bytes_of(pieces_[k]));
+      here.in.receive(place_.sources[s].worker, kUpTag, run_of(pieces_[k]), part.memory,
+                      part.content);
     }
   }
 
-  // The sums of this place, one to each of `out`.
-  void add(std::size_t k, const std::vector<double*>& out) {
+  // What this place adds of piece k, in order.
+  std::vector<PieceTerm> terms(std::size_t k) {
     Step& here = step(k);
     here.in.wait();
-    std::vector<Term> terms;
-    auto next_mine = mine_.begin();
+    here.own.resize(mine_.size());
+    std::vector<PieceTerm> found;
+    std::size_t next_mine = 0;
     for (std::size_t s = 0; s < place_.sources.size(); ++s) {
       const auto& [worker, range] = place_.sources[s];
-      terms.push_back({range, worker == rank_ ? cut_.at(k, (next_mine++)->values).data()
-                                              : here.parts[s].data()});
+      if (worker != rank_) {
+        found.push_back({range, here.parts[s].content});
+        continue;
+      }
+      found.push_back(
+          {range, content_of(*mine_[next_mine].update, pieces_[k], here.own[next_mine])});
+      ++next_mine;
     }
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      std::size_t end = begin;
-      while (end < terms.size() && terms[end].range.end <= place_.sums[i].end) ++end;
-      add_terms(place_.sums[i], std::span(terms).subspan(begin, end - begin), total_piece(k).size(),
-                out[i]);
-      begin = end;
-    }
+    return found;
+  }
+
+  void add_total(std::size_t k) {
+    const Piece& piece = pieces_[k];
+    Received& sum = step(k).total;
+    const std::vector<PieceTerm> all = terms(k);
+    sum.content =
+        add_pieces(run_of(piece), piece, place_.sums[0], all, room_for(total_, piece, sum.memory));
+    put(total_, piece, sum.content);
   }
 
   void pass_up(std::size_t k) {
     Step& here = step(k);
+    const Piece& piece = pieces_[k];
+    const auto send = [&](std::span<const std::byte> content) {
+      here.out.send({&place_.above, 1}, kUpTag, run_of(piece), piece.units(), content);
+    };
     if (place_.below.empty()) {  // nothing to add: the partials go as they are
       for (const Partial& partial : mine_) {
-        here.out.send({&place_.above, 1}, kUpTag, cut_.at(k, partial.values));
+        send(content_of(*partial.update, piece, here.out.space()));
       }
       return;
     }
+    const std::vector<PieceTerm> all = terms(k);
     here.sums.resize(place_.sums.size());
-    std::vector<double*> out;
-    for (std::vector<double>& sum : here.sums) {
-      sum.resize(total_piece(k).size());
-      out.push_back(sum.data());
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < place_.sums.size(); ++i) {
+      std::size_t end = begin;
+      while (end < all.size() && all[end].range.end <= place_.sums[i].end) ++end;
+      here.sums[i].resize(bytes_of(piece));
+      send(add_pieces(run_of(piece), piece, place_.sums[i],
+                      std::span(all).subspan(begin, end - begin), here.sums[i]));
+      begin = end;
     }
-    add(k, out);
-    for (const std::vector<double>& sum : here.sums) here.out.send({&place_.above, 1}, kUpTag, sum);
   }
 
   void down_begin(std::size_t k) {
-    if (rank_ != kRoot) step(k).in.receive(place_.above, kDownTag, total_piece(k));
+    if (rank_ == kRoot) return;
+    Received& sum = step(k).total;
+    step(k).in.receive(place_.above, kDownTag, run_of(pieces_[k]),
+                       room_for(total_, pieces_[k], sum.memory), sum.content);
   }
 
   void down(std::size_t k) {
-    step(k).in.wait();
-    step(k).out.send(place_.below, kDownTag, total_piece(k));
+    Step& here = step(k);
+    const Piece& piece = pieces_[k];
+    here.in.wait();
+    if (rank_ == kRoot) {
+      here.total.content = content_of(total_, piece, here.total.memory);
+    } else {
+      put(total_, piece, here.total.content);
+    }
+    here.out.send(place_.below, kDownTag, run_of(piece), piece.units(), here.total.content);
   }
 
   const int rank_;
   const std::span<const Partial> mine_;
-  const std::span<double> total_;
+  Update& total_;
   const Place place_;
-  Cut cut_;
+  std::vector<Piece> pieces_;
   Traffic traffic_;
   std::deque<Step> ring_;
 };
@@ -173,7 +209,7 @@ class Tree {
 }  // namespace
 
 Traffic tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
-             std::span<double> total, std::size_t piece_bytes) {
+             Update& total, std::size_t piece_bytes) {
   assert(mine.size() == subtrees(owned(shards, transport.rank(), transport.size()), shards).size());
   return Tree(transport, shards, mine, total, piece_bytes).run();
 }

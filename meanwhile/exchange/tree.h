@@ -1,6 +1,6 @@
-// The sum of everybody's update, at everybody, through a root: groups of about sqrt(P) workers send
-// to the head of the group, heads add and send to worker 0, and the total goes back the same way.
-// What Spark's treeAggregate followed by a broadcast does; here to be compared with.
+// The sum of all workers' updates, at every worker, through a root: groups of about sqrt(P) workers
+// send to the head of the group, heads add and send to worker 0, and the total goes back the same
+// way. What Spark's treeAggregate followed by a broadcast does; here to be compared with.
 #pragma once
 
 #include <span>
@@ -10,9 +10,9 @@
 
 namespace meanwhile::exchange {
 
-// As allreduce() in every respect but who adds: the same arguments, the same bits.
+// As allreduce() in every respect but where pieces are added: the same arguments, the same bits.
 Traffic tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
-             std::span<double> total, std::size_t piece_bytes = kPieceBytes);
+             Update& total, std::size_t piece_bytes = kPieceBytes);
 
 // The root has most to do: it receives what every member of its group and every other head has, and
 // when it has them all, sends the total to each. Since the two do not overlap, both are counted.

@@ -53,7 +53,7 @@ struct WorkSpan {
   double begin_s = 0, end_s = 0;
 };
 
-// Behind an update where there are several nodes: how many of them want to stop, and why.
+// A block behind an update where there are several nodes: how many of them want to stop, and why.
 constexpr std::size_t kVotes = 2, kInterrupted = 0, kTimeIsUp = 1;
 
 TrainOptions resolve(TrainOptions options, const data::Part& part) {
@@ -78,7 +78,7 @@ class Loop {
         mine_(nodes_ == 1 ? exchange::Range{0, options_.shards}
                           : exchange::owned(options_.shards, options_.transport->rank(), nodes_)),
         pool_(std::clamp(options_.workers, 1, std::max(1, mine_.size()))),
-        sum_(options_.shards, mine_, 0),
+        sum_(options_.shards, mine_, {}),
         spans_(part.shards.size()) {
     result_.rounds = options_.rounds_done;
     result_.workers = pool_.size() * nodes_;
@@ -98,7 +98,10 @@ class Loop {
   }
   void go();
   std::optional<learn::Outcome> round();
-  std::span<const double> exchanged();
+  const exchange::Update& exchanged();
+  bool voted(std::size_t what) const {
+    return total_.dense<double>(static_cast<int>(total_.shape().size()) - 1)[what] > 0;
+  }
   void trace(const char* name, int worker, int shard, double begin_s, double end_s);
   void record(const learn::Outcome& outcome, double begin_s);
   void record_seeding();
@@ -116,6 +119,7 @@ class Loop {
   const exchange::Range mine_;  // shards
   base::ThreadPool pool_;
   exchange::OrderedSum sum_;
+  learn::ShardMemory memory_;           // none
   exchange::Update total_;              // where there are several nodes
   exchange::Traffic traffic_;           // of the present round
   double work_s_ = 0, exchange_s_ = 0;  // of the present round
@@ -140,8 +144,7 @@ TrainResult Loop::train() {
   if (!release && nodes_ == 1) data::make_resident(part_.data);
   begin_s_ = start_s_ = checkpoint_s_ = now_s();
   try {
-    learner_.attach({&part_.data, part_.shards, options_.seed, release, part_.labelled,
-                     part_.label_values, options_.eval, &pool_});
+    learner_.attach({&part_, options_.eval, options_.seed, release, &pool_});
   } catch (const Error& e) {
     if (nodes_ > 1) options_.transport->fail(e.kind(), e.what());
     throw;
@@ -192,13 +195,12 @@ void Loop::go() {
       return;
     }
     const bool seeding = outcome->phase == Phase::kPrepare;
-    const bool time_is_up =
-        nodes_ > 1 ? total_[total_.size() - kVotes + kTimeIsUp] > 0 : time_limit_passed();
+    const bool time_is_up = nodes_ > 1 ? voted(kTimeIsUp) : time_limit_passed();
     if (!seeding && time_is_up) {
       result_.stopped_because = fmt::format("time limit of {} s reached", options_.time_limit_s);
       return;
     }
-    if (nodes_ > 1 && total_[total_.size() - kVotes + kInterrupted] > 0) break;
+    if (nodes_ > 1 && voted(kInterrupted)) break;
     const double due_s =
         std::max(options_.checkpoint_seconds, seeding ? kSeedCheckpointSeconds : 0.0);
     if (now_s() - checkpoint_s_ >= due_s) checkpoint();
@@ -209,8 +211,10 @@ void Loop::go() {
 
 // One round; nothing when it was interrupted, the learner then is as it was before.
 std::optional<learn::Outcome> Loop::round() {
-  const std::size_t size = learner_.update_size();
-  sum_.restart(size + (nodes_ > 1 ? kVotes : 0));
+  exchange::UpdateShape shape = learner_.update_shape();
+  if (nodes_ > 1) shape.push_back({.rows = kVotes});
+  const int votes = static_cast<int>(shape.size()) - 1;
+  sum_.restart(shape);
   std::atomic<int> given = 0;
   const double work_begin_s = now_s();
   pool_.run(mine_.size(), [&](std::int64_t task, int thread) {
@@ -219,10 +223,10 @@ std::optional<learn::Outcome> Loop::round() {
     const double begin_s = now_s();
     try {
       exchange::Update update = sum_.take();
-      learner_.work(shard, std::span(update).first(size));
+      learner_.work(shard, memory_, update);
       if (nodes_ > 1 && task == 0) {
-        update[size + kInterrupted] = stopped() ? 1 : 0;
-        update[size + kTimeIsUp] = time_limit_passed() ? 1 : 0;
+        update.dense<double>(votes)[kInterrupted] = stopped() ? 1 : 0;
+        update.dense<double>(votes)[kTimeIsUp] = time_limit_passed() ? 1 : 0;
       }
       sum_.give(shard, std::move(update));
     } catch (Error& e) {
@@ -234,7 +238,7 @@ std::optional<learn::Outcome> Loop::round() {
   });
   if (given != mine_.size()) return std::nullopt;
   work_s_ = now_s() - work_begin_s;
-  const std::span<const double> total = exchanged().first(size);
+  const exchange::Update& total = exchanged();
   const double begin_s = now_s();
   try {
     learn::Outcome outcome = learner_.absorb(total);
@@ -259,19 +263,20 @@ std::optional<learn::Outcome> Loop::round() {
 }
 
 // The sum over all shards of all nodes.
-std::span<const double> Loop::exchanged() {
+const exchange::Update& Loop::exchanged() {
   if (nodes_ == 1) return sum_.total();
   const double begin_s = now_s();
   const std::vector<exchange::Partial> partials = sum_.partials();
-  total_.resize(sum_.size());
+  if (total_.shape() != sum_.shape()) total_.reshape(sum_.shape());
   try {
     const auto exchange =
         options_.exchange == Exchange::kTree ? exchange::tree : exchange::allreduce;
     traffic_ = exchange(*options_.transport, options_.shards, partials, total_,
                         static_cast<std::size_t>(exchange::kPieceBytes));
   } catch (Error& e) {
-    e.in(fmt::format("{}, {} of {} numbers", where(),
-                     options_.exchange == Exchange::kTree ? "tree" : "allreduce", total_.size()));
+    e.in(fmt::format("{}, {} of {}", where(),
+                     options_.exchange == Exchange::kTree ? "tree" : "allreduce",
+                     text_of(total_.shape())));
     throw;
   }
   exchange_s_ = now_s() - begin_s;
@@ -397,14 +402,7 @@ TrainResult train(learn::RoundLearner& learner, const data::Dataset& data,
   const int workers = options.workers == 0 ? base::hardware_threads() : options.workers;
   const int shards =
       options.shards == 0 ? data::default_shards(data::byte_size(data), workers) : options.shards;
-  data::Part part;
-  part.data = data;
-  part.rows = data::rows(data.x);
-  part.stored = data::stored(data.x);
-  part.shards = data::deal(part.rows, shards, options.seed);
-  part.labelled = !data.labels.empty();
-  part.weighted = !data.weights.empty();
-  part.label_values = data::label_values(data, workers);
+  const data::Part part = data::whole(data, shards, options.seed, workers);
   return train(learner, part, options, run, stop, observe);
 }
 

@@ -1,11 +1,11 @@
 // A learner of rounds, and its contract with whatever runs them:
 //
-//   update[s] = learner.work(s)            every shard, in parallel
-//   total     = sum over s of update[s]    one fixed order
-//   learner.absorb(total)                  the next model
+//   update[s] = learner.work(s, memory[s])   every shard, in parallel
+//   total     = sum over s of update[s]      one fixed order
+//   learner.absorb(total)                    the next model
 //
-// An update is a flat vector of doubles, and updates add: that is all the loop knows of learning.
-// All a learner knows of distribution is that a row belongs to a shard.
+// An update is blocks of rows (exchange/update.h), and updates add: that is all the loop knows of
+// learning. All a learner knows of distribution is that a row belongs to a shard.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +13,25 @@
 #include <span>
 
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/data/dataset.h"
-#include "meanwhile/data/deal.h"
 #include "meanwhile/data/part.h"
+#include "meanwhile/exchange/update.h"
 #include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/shard_memory.h"
 
 namespace meanwhile::learn {
 
-// What the loop hands a learner before the first round. Borrowed until the learner is attached
-// elsewhere or destroyed.
+// What a learner gets before the first round. Borrowed until the learner is attached elsewhere or
+// destroyed.
 struct Attachment {
-  // What this node holds of the data: rows are known by the blocks of `shards`. There are all S
-  // shards, and their `rows` are right, but those of other nodes have no blocks here.
-  const data::Dataset* data = nullptr;
-  std::span<const data::Shard> shards;
+  // The data that this worker holds: rows are known by the blocks of its shards. There are all S
+  // shards, and their `rows` are right, but the shards of other workers have no blocks here.
+  const data::Part* part = nullptr;
+  const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards; or none
   std::uint64_t seed = 0;
   // The data is mapped and larger than the memory it may use: release rows after use, and keep no
   // cache that grows with the rows.
   bool release = false;
-  // Of the whole data: see data::Part.
-  bool labelled = false;
-  std::span<const double> label_values = {};
-  const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards; or none
   base::ThreadPool* pool = nullptr;  // for absorb(); idle then
-
-  // Rows of the whole data, which no node need have.
-  std::int64_t rows() const {
-    std::int64_t sum = 0;
-    for (const data::Shard& shard : shards) sum += shard.rows;
-    return sum;
-  }
 };
 
 // Thread safety: work() is called for different shards at the same time; nothing else is.
@@ -51,16 +40,41 @@ class RoundLearner : public Learner {
   // Checks that the parameters fit the data. THROWS Error(kUsage, kInput).
   virtual void attach(const Attachment& attachment) = 0;
 
-  // Doubles in an update of the coming round.
+  // The blocks of an update of the coming round.
+  virtual exchange::UpdateShape update_shape() const = 0;
+
+  // The memory of a shard, the same in every round; none by default. A learner that has memory is
+  // asked for every shard once a round, and no round that has begun is given up.
+  // REQUIRES: attached.
+  virtual MemoryShape memory_shape(int /*shard*/) const { return {}; }
+
+  // Adds the update of shard `shard` for the present model to `update`, which comes cleared, and
+  // brings the memory of the shard to the next round. Update and memory are pure functions of
+  // model, rows of the shard, memory before, shard number and seed: never of the thread, of the
+  // other shards, or of what a cache happens to hold.
+  virtual void work(int shard, ShardMemory& memory, exchange::Update& update) = 0;
+
+  // Turns the present model and the summed updates into the next model. `total` has the blocks of
+  // update_shape(); behind them it may have others, which are the runtime's.
+  virtual Outcome absorb(const exchange::Update& total) = 0;
+};
+
+// A round learner without memory, whose update is one dense block of float64.
+class FlatLearner : public RoundLearner {
+ public:
+  // Numbers in an update of the coming round.
   virtual std::size_t update_size() const = 0;
-
-  // Adds the update of shard `shard` for the present model to `update`, which comes zeroed. The
-  // result is a pure function of model, rows of the shard, shard number and seed: never of the
-  // thread, of the other shards, or of what a cache happens to hold.
+  // As RoundLearner's. `update` comes zeroed.
   virtual void work(int shard, std::span<double> update) = 0;
-
-  // Turns the present model and the summed updates into the next model.
   virtual Outcome absorb(std::span<const double> total) = 0;
+
+  exchange::UpdateShape update_shape() const final {
+    return {{.rows = static_cast<std::int64_t>(update_size())}};
+  }
+  void work(int shard, ShardMemory& /*memory*/, exchange::Update& update) final {
+    work(shard, update.dense<double>(0));
+  }
+  Outcome absorb(const exchange::Update& total) final { return absorb(total.dense<double>(0)); }
 };
 
 }  // namespace meanwhile::learn

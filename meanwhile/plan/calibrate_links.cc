@@ -123,10 +123,10 @@ double exchange_time(const CalibrateOptions& options, int P, std::size_t bytes, 
   transport::Transport& all = *options.transport;
   FirstOf some(all, P);
   const bool member = all.rank() < P;
-  const std::vector<double> update(bytes / sizeof(double), 1.5);
-  std::vector<double> total(update.size());
+  const auto update = exchange::Update::of(std::vector<double>(bytes / sizeof(double), 1.5));
+  exchange::Update total(update.shape());
   const std::vector<exchange::Partial> partials = {
-      {exchange::owned(P, std::min(all.rank(), P - 1), P), update}};
+      {exchange::owned(P, std::min(all.rank(), P - 1), P), &update}};
   const auto exchange = tree ? exchange::tree : exchange::allreduce;
   // Several at a stretch, as rounds follow each other; all ranks count the same seconds.
   const int stretch = bytes < kMiB / 8 ? 4 : 1;

@@ -23,9 +23,9 @@ std::vector<Traffic> sent(int workers, const Exchange& exchange) {
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < workers; ++rank) {
     threads.emplace_back([&, rank] {
-      const std::vector<double> update(kValues, 1.0);
-      std::vector<double> total(kValues);
-      const std::vector<Partial> mine{{owned(workers, rank, workers), update}};
+      const Update update = Update::of(std::vector<double>(kValues, 1.0));
+      Update total(update.shape());
+      const std::vector<Partial> mine{{owned(workers, rank, workers), &update}};
       traffic[static_cast<std::size_t>(rank)] =
           exchange(group.member(rank), workers, mine, total, kPieceBytes);
     });

@@ -18,13 +18,18 @@ std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
   return bits;
 }
 
+Values values_of(const std::vector<double>& piece) {
+  return {Element::kFloat64, Combine::kAdd, std::as_bytes(std::span(piece))};
+}
+
 // The piece as it arrives, having lain in memory full of something else.
 std::vector<double> sent(const std::vector<double>& piece, std::size_t* bytes = nullptr) {
   transport::Bytes space, other_space;
-  const std::span<const std::byte> message = pack(piece, space);
+  const std::span<const std::byte> message = pack(values_of(piece), space);
   std::vector<double> arrived(piece.size(), 77.0);
   if (!message.empty()) std::memcpy(arrived.data(), message.data(), message.size());
-  unpack(arrived, message.size(), other_space);
+  unpack(Element::kFloat64, Combine::kAdd, std::as_writable_bytes(std::span(arrived)),
+         message.size(), other_space);
   if (bytes) *bytes = message.size();
   return arrived;
 }
@@ -70,21 +75,24 @@ TEST(Sparse, TakesTwelveBytesForEachTouchedValue) {
 TEST(Sparse, SendsADensePieceFromWhereItLies) {
   const std::vector<double> piece(5000, 1.0);
   transport::Bytes space;
-  EXPECT_EQ(pack(piece, space).data(), std::as_bytes(std::span(piece)).data());
+  EXPECT_EQ(pack(values_of(piece), space).data(), std::as_bytes(std::span(piece)).data());
   EXPECT_TRUE(space.empty());
 }
 
 TEST(Sparse, RefusesWhatNoPieceCanHaveMade) {
   std::vector<double> piece(10, 0.0);
   transport::Bytes space;
+  const auto unpacked = [&](std::size_t bytes) {
+    unpack(Element::kFloat64, Combine::kAdd, std::as_writable_bytes(std::span(piece)), bytes,
+           space);
+  };
   using base::ErrorKind;
-  EXPECT_THAT(error_of(ErrorKind::kFailed, [&] { unpack(piece, 13, space); }),
+  EXPECT_THAT(error_of(ErrorKind::kFailed, [&] { unpacked(13); }),
               testing::HasSubstr("13 bytes is no piece of 10 values"));
-  EXPECT_THAT(error_of(ErrorKind::kFailed, [&] { unpack(piece, 96, space); }),
-              testing::HasSubstr("96 bytes"));
+  EXPECT_THAT(error_of(ErrorKind::kFailed, [&] { unpacked(96); }), testing::HasSubstr("96 bytes"));
   const std::uint32_t beyond = 10;
   std::memcpy(reinterpret_cast<std::byte*>(piece.data()) + 8, &beyond, sizeof beyond);
-  EXPECT_THAT(error_of(ErrorKind::kFailed, [&] { unpack(piece, 12, space); }),
+  EXPECT_THAT(error_of(ErrorKind::kFailed, [&] { unpacked(12); }),
               testing::HasSubstr("place 10 in a piece of 10 values"));
 }
 

@@ -23,7 +23,7 @@ struct ToyParameters {
   bool score = true;
 };
 
-class ToyLearner final : public learn::RoundLearner {
+class ToyLearner final : public learn::FlatLearner {
  public:
   explicit ToyLearner(const ToyParameters& parameters) : parameters_(parameters) {}
 
@@ -37,7 +37,7 @@ class ToyLearner final : public learn::RoundLearner {
 
   void attach(const learn::Attachment& to) override {
     attachment = to;
-    const auto cols = static_cast<std::size_t>(data::cols(to.data->x));
+    const auto cols = static_cast<std::size_t>(data::cols(to.part->data.x));
     if (mean.empty()) mean.assign(cols, 0), momentum.assign(cols, 0);
     if (mean.size() != cols) throw base::Error(base::ErrorKind::kInput, "other columns");
   }
@@ -47,8 +47,9 @@ class ToyLearner final : public learn::RoundLearner {
 
   void work(int shard, std::span<double> update) override {
     if (on_work) on_work(rounds + 1, shard);
-    const auto& x = std::get<data::Dense<float>>(attachment.data->x);
-    for (const data::RowRange& block : attachment.shards[static_cast<std::size_t>(shard)].blocks) {
+    const auto& x = std::get<data::Dense<float>>(attachment.part->data.x);
+    for (const data::RowRange& block :
+         attachment.part->shards[static_cast<std::size_t>(shard)].blocks) {
       for (std::int64_t i = block.begin; i < block.end; ++i) {
         for (std::size_t j = 0; j < mean.size(); ++j) {
           const double difference = x.row(i)[j] - mean[j];

@@ -14,9 +14,9 @@ namespace meanwhile::learn {
 namespace {
 
 // Passes everything on, and keeps the sizes of updates by what the round was for.
-class Watched final : public RoundLearner {
+class Watched final : public FlatLearner {
  public:
-  explicit Watched(RoundLearner& learner) : learner_(learner) {}
+  explicit Watched(FlatLearner& learner) : learner_(learner) {}
 
   std::map<Phase, std::vector<std::size_t>> sizes;
 
@@ -35,7 +35,7 @@ class Watched final : public RoundLearner {
   Cost cost(const Shape& shape) const override { return learner_.cost(shape); }
 
  private:
-  RoundLearner& learner_;
+  FlatLearner& learner_;
 };
 
 Shape shape_of(const data::Dataset& data, std::int64_t classes = 2) {
@@ -56,7 +56,7 @@ double rounds_of(Watched& watched, Phase phase) {
 constexpr double kTail = 16;  // numbers behind an update that no prediction counts
 
 // Trains `learner` and checks what it had said.
-void expect_as_said(const std::string& what, RoundLearner& learner, const data::Dataset& data,
+void expect_as_said(const std::string& what, FlatLearner& learner, const data::Dataset& data,
                     std::int64_t classes = 2) {
   SCOPED_TRACE(what);
   const Shape shape = shape_of(data, classes);

@@ -80,7 +80,7 @@ TEST(End, OfALearnerThatThrowsIsTheEndForAll) {
 
 // An objective that is not finite is an error of absorb().
 TEST(End, OfAnAbsorbThatThrowsIsTheEndForAll) {
-  class Diverging final : public learn::RoundLearner {
+  class Diverging final : public learn::FlatLearner {
    public:
     std::string name() const override { return "toy"; }
     void attach(const learn::Attachment&) override {}

@@ -13,10 +13,12 @@ namespace meanwhile::runtime {
 namespace {
 
 // Numbers whose sum depends on the order of adding.
-std::vector<exchange::Update> ill_conditioned(int count, std::mt19937& random) {
-  std::vector<exchange::Update> updates;
+using Numbers = std::vector<double>;
+
+std::vector<Numbers> ill_conditioned(int count, std::mt19937& random) {
+  std::vector<Numbers> updates;
   for (int i = 0; i < count; ++i) {
-    exchange::Update update(5);
+    Numbers update(5);
     for (double& value : update) {
       const double size = std::ldexp(1.0, static_cast<int>(random() % 120) - 60);
       value =
@@ -27,14 +29,16 @@ std::vector<exchange::Update> ill_conditioned(int count, std::mt19937& random) {
   return updates;
 }
 
-exchange::Update sum_of(std::span<const exchange::Update> updates) {
-  exchange::OrderedSum sum(static_cast<int>(updates.size()), updates[0].size());
-  for (std::size_t i = 0; i < updates.size(); ++i) sum.give(static_cast<int>(i), updates[i]);
-  const auto total = sum.total();
+Numbers sum_of(std::span<const Numbers> updates) {
+  exchange::OrderedSum sum(static_cast<int>(updates.size()), {{.rows = 5}});
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    sum.give(static_cast<int>(i), exchange::Update::of(updates[i]));
+  }
+  const auto total = sum.total().dense<double>(0);
   return {total.begin(), total.end()};
 }
 
-bool same_bits(const exchange::Update& a, const exchange::Update& b) {
+bool same_bits(const Numbers& a, const Numbers& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
@@ -42,8 +46,8 @@ TEST(Layout, AddsByGroupsToTheBitsOfTheOneTree) {
   std::mt19937 random(3);
   for (int shards = 1; shards <= 300; ++shards) {
     const Layout layout = layout_of(shards);
-    const std::vector<exchange::Update> updates = ill_conditioned(shards, random);
-    std::vector<exchange::Update> sums;
+    const std::vector<Numbers> updates = ill_conditioned(shards, random);
+    std::vector<Numbers> sums;
     for (int g = 0; g < layout.groups; ++g) {
       const exchange::Range range = layout.group(g);
       sums.push_back(sum_of(std::span(updates).subspan(static_cast<std::size_t>(range.begin),

@@ -28,8 +28,7 @@ class Attached {
            const data::ShardBuffer& room, const std::optional<data::ShardBuffer>& eval_room)
       : learner(job.make()(data::SafetensorsFile(state, "state"))), part_(room.part(shards)) {
     if (eval_room) eval_ = eval_room->part(shards);
-    learner->attach({&part_.data, part_.shards, kSeed, false, part_.labelled, part_.label_values,
-                     eval_ ? &*eval_ : nullptr, &pool_});
+    learner->attach({&part_, eval_ ? &*eval_ : nullptr, kSeed, false, &pool_});
   }
   const std::unique_ptr<learn::RoundLearner> learner;
 
@@ -62,30 +61,31 @@ TEST(State, IsAllThatALearnerNeedsAtEveryStep) {
     if (job.eval) eval_room.emplace(full_room(*job.eval));
 
     const auto first = job.kind.fresh();
-    first->attach({&job.part.data, job.part.shards, kSeed, false, job.part.labelled,
-                   job.part.label_values, job.eval ? &*job.eval : nullptr, nullptr});
+    first->attach({&job.part, job.eval ? &*job.eval : nullptr, kSeed, false, nullptr});
     // One that goes on, with its caches, and one that begins anew at every step.
     Attached whole(job, bytes_of(*first), {0, 1, 2}, room, eval_room);
     storage::Bytes state = bytes_of(*first);
     bool done = false;
     for (int step = 0; !done; ++step) {
       SCOPED_TRACE(fmt::format("step {}", step));
-      const std::size_t size = whole.learner->update_size();
-      exchange::OrderedSum sum(shards, size), sum_of_whole(shards, size);
+      const exchange::UpdateShape shape = whole.learner->update_shape();
+      exchange::OrderedSum sum(shards, shape), sum_of_whole(shards, shape);
       Attached all(job, state, {0, 1, 2}, room, eval_room);
       for (int shard = 0; shard < shards; ++shard) {
         Attached one(job, state, {shard}, room, eval_room);
-        ASSERT_EQ(one.learner->update_size(), size);
-        std::vector<double> update(size, 0.0), again(size, 0.0);
-        one.learner->work(shard, update);
-        all.learner->work(shard, again);
+        ASSERT_EQ(one.learner->update_shape(), shape);
+        exchange::Update update(shape), again(shape), cached(shape);
+        learn::ShardMemory memory;
+        one.learner->work(shard, memory, update);
+        all.learner->work(shard, memory, again);
+        update.settle();
+        again.settle();
         if (!measures) {
-          ASSERT_EQ(std::memcmp(update.data(), again.data(), size * sizeof(double)), 0)
+          ASSERT_EQ(seal_update(update), seal_update(again))
               << "the update of shard " << shard << " depends on other shards";
         }
         sum.give(shard, std::move(update));
-        std::vector<double> cached(size, 0.0);
-        whole.learner->work(shard, cached);
+        whole.learner->work(shard, memory, cached);
         sum_of_whole.give(shard, std::move(cached));
       }
       Attached none(job, state, {}, room, eval_room);

@@ -83,7 +83,7 @@ std::int64_t KMeans::relocate(std::span<const double> total, std::int64_t empty,
     std::int64_t at;
   };
   std::vector<Far> rows;
-  for (int s = 0; s < static_cast<int>(job_.shards.size()); ++s) {
+  for (int s = 0; s < static_cast<int>(job_.part->shards.size()); ++s) {
     for (std::int64_t i = 0; i < round_.far; ++i) {
       const std::int64_t at = v.far_row(s, i);
       const double row = total[static_cast<std::size_t>(at + 1)];
@@ -126,7 +126,7 @@ double KMeans::take_drift(const std::vector<double>& shifts) {
     cluster.own = static_cast<float>(shifts[static_cast<std::size_t>(k)] * kUp);
     cluster.others = static_cast<float>((k == fastest ? second : first) * kUp);
   }
-  if (K > 1 && K * kRowsPerClusterForGaps <= job_.rows() && round_.keep_rows) {
+  if (K > 1 && K * kRowsPerClusterForGaps <= job_.part->rows && round_.keep_rows) {
     std::vector<double> gap(static_cast<std::size_t>(K), std::numeric_limits<double>::infinity());
     for (std::int64_t a = 0; a < K; ++a) {
       for (std::int64_t b = a + 1; b < K; ++b) {
@@ -174,7 +174,7 @@ Outcome KMeans::absorb_batch(std::span<const double> total) {
   // The inertia of a batch is noisy: smoothed over about one pass through the data, as scikit-learn
   // does, and stopped when that has not fallen for a while.
   Outcome outcome;
-  const double rows = static_cast<double>(job_.rows());
+  const double rows = static_cast<double>(job_.part->rows);
   const double mean = weight > 0 ? inertia / weight : 0;
   const double alpha = std::min(1.0, 2 * static_cast<double>(parameters_.batch_size) / (rows + 1));
   progress_.smoothed =

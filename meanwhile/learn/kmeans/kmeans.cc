@@ -62,11 +62,11 @@ void KMeans::set_initial_centers(std::vector<double> centers, std::int64_t cols,
 namespace {
 
 std::int64_t rows_without_weight(const Attachment& job) {
-  if (job.data->weights.empty()) return 0;
+  if (job.part->data.weights.empty()) return 0;
   std::int64_t count = 0;
-  for (const data::Shard& shard : job.shards) {
+  for (const data::Shard& shard : job.part->shards) {
     for (const data::RowRange& block : shard.blocks) {
-      const double* weights = job.data->weights.data();
+      const double* weights = job.part->data.weights.data();
       count += std::count(weights + block.begin, weights + block.end, 0.0);
     }
   }
@@ -76,8 +76,8 @@ std::int64_t rows_without_weight(const Attachment& job) {
 }  // namespace
 
 void KMeans::attach(const Attachment& attachment) {
-  const data::Dataset& data = *attachment.data;
-  const std::int64_t rows = attachment.rows(), cols = data::cols(data.x);
+  const data::Dataset& data = attachment.part->data;
+  const std::int64_t rows = attachment.part->rows, cols = data::cols(data.x);
   if (rows == 0 || cols == 0)
     throw Error(ErrorKind::kInput, "k-means needs rows and columns; there are {} x {}", rows, cols);
   const std::int64_t K = parameters_.n_clusters;
@@ -100,12 +100,12 @@ void KMeans::attach(const Attachment& attachment) {
   job_ = attachment;
   model_.cols = cols;
   std::vector<data::RowRange> here;
-  for (const data::Shard& shard : attachment.shards) {
+  for (const data::Shard& shard : attachment.part->shards) {
     here.insert(here.end(), shard.blocks.begin(), shard.blocks.end());
   }
   spread_ = measure_spread(data.x, here, attachment.release);
   screen_ = fastest_screen();
-  caches_.assign(attachment.shards.size(), {});
+  caches_.assign(attachment.part->shards.size(), {});
   allow_caches();
   start_trial();
 }
@@ -113,10 +113,10 @@ void KMeans::attach(const Attachment& attachment) {
 // Caches are worth their memory, but the peak stays near the size of the data: labels and bounds
 // take at most a tenth of it (or 32 MB), sums a twentieth (or 16 MB).
 void KMeans::allow_caches() {
-  const auto bytes = static_cast<double>(data::byte_size(*job_.data));
-  const auto rows = static_cast<double>(job_.rows());
+  const auto bytes = static_cast<double>(data::byte_size(job_.part->data));
+  const auto rows = static_cast<double>(job_.part->rows);
   const double sums = 8.0 * static_cast<double>(parameters_.n_clusters * model_.cols) *
-                      static_cast<double>(job_.shards.size());
+                      static_cast<double>(job_.part->shards.size());
   // Bounds are squared and rooted in float32, which wants numbers of ordinary size.
   const bool ordinary = spread_.range > 1e-15F && spread_.range < 1e15F;
   const bool sparse = spread_.shift.empty();
@@ -145,7 +145,7 @@ void KMeans::start_trial() {
 
 void KMeans::prepare_round() {
   round_.centers =
-      prepare(job_.data->x, metric_, model_.centers, parameters_.n_clusters, spread_, screen_);
+      prepare(job_.part->data.x, metric_, model_.centers, parameters_.n_clusters, spread_, screen_);
   round_.values = model_.centers;
   round_.far = phase_ == Phase::kTrain ? progress_.far : 0;
   round_.exact = phase_ == Phase::kScore;
@@ -155,7 +155,8 @@ void KMeans::prepare_round() {
 }
 
 UpdateView KMeans::view() const {
-  return {parameters_.n_clusters, model_.cols, static_cast<int>(job_.shards.size()), round_.far};
+  return {parameters_.n_clusters, model_.cols, static_cast<int>(job_.part->shards.size()),
+          round_.far};
 }
 
 std::size_t KMeans::update_size() const {
@@ -168,7 +169,7 @@ void KMeans::work(int shard, std::span<double> update) {
     return;
   }
   const auto s = static_cast<std::size_t>(shard);
-  work_on_shard(round_, job_, job_.shards[s], caches_[s], update);
+  work_on_shard(round_, job_, job_.part->shards[s], caches_[s], update);
 }
 
 Outcome KMeans::absorb(std::span<const double> total) {

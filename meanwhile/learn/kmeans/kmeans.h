@@ -18,7 +18,7 @@
 
 namespace meanwhile::learn::kmeans {
 
-class KMeans final : public RoundLearner {
+class KMeans final : public FlatLearner {
  public:
   // THROWS Error(kUsage) when a parameter is out of range.
   explicit KMeans(const Parameters& parameters);

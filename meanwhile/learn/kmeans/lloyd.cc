@@ -33,8 +33,8 @@ class FarRows {
       const std::int64_t at = view.far_row(shard, static_cast<std::int64_t>(i));
       update[static_cast<std::size_t>(at)] = rows_[i].distance;
       update[static_cast<std::size_t>(at + 1)] = static_cast<double>(rows_[i].row + 1);
-      const auto D = static_cast<std::size_t>(data::cols(job.data->x));
-      copy_row(job.data->x, metric, rows_[i].row,
+      const auto D = static_cast<std::size_t>(data::cols(job.part->data.x));
+      copy_row(job.part->data.x, metric, rows_[i].row,
                update.subspan(static_cast<std::size_t>(at + 2), D));
     }
   }
@@ -63,7 +63,7 @@ std::vector<std::int64_t> ids_of(const data::RowRange& block) {
 std::vector<std::int64_t> draw(const Round& round, const Attachment& job,
                                const data::Shard& shard) {
   std::int64_t before = 0, total = 0;
-  for (const data::Shard& other : job.shards) {
+  for (const data::Shard& other : job.part->shards) {
     if (other.index < shard.index) before += other.rows;
     total += other.rows;
   }
@@ -91,7 +91,8 @@ class Work {
         shard_(shard),
         cache_(cache),
         update_(update),
-        view_(round.centers.K, round.centers.D, static_cast<int>(job.shards.size()), round.far),
+        view_(round.centers.K, round.centers.D, static_cast<int>(job.part->shards.size()),
+              round.far),
         measures_(update.data() + view_.measures()),
         far_(round.far),
         exact_(static_cast<std::size_t>(round.centers.K), 0.0) {}
@@ -141,11 +142,11 @@ class Work {
       if (patch) {
         move(ids, labels.data() + at, sums);
       } else if (!by_cluster) {
-        move_rows(*job_.data, round_.centers.metric, *cache_.grid, ids, nullptr, labels.data() + at,
-                  scratch_, sums, cells(sums));
+        move_rows(job_.part->data, round_.centers.metric, *cache_.grid, ids, nullptr,
+                  labels.data() + at, scratch_, sums, cells(sums));
       }
       at += block.end - block.begin;
-      if (job_.release) release_rows(job_.data->x, block);
+      if (job_.release) release_rows(job_.part->data.x, block);
     }
     if (by_cluster) add_by_cluster(labels, sums);
     finish(*cache_.grid, sums);
@@ -161,7 +162,7 @@ class Work {
       from.push_back(row.from);
       to.push_back(labels[row.at]);
     }
-    move_rows(*job_.data, round_.centers.metric, *cache_.grid, moved, from.data(), to.data(),
+    move_rows(job_.part->data, round_.centers.metric, *cache_.grid, moved, from.data(), to.data(),
               scratch_, sums, cells(sums));
   }
 
@@ -177,7 +178,7 @@ class Work {
       ids[to] = row_of(shard_, static_cast<std::int64_t>(i));
       sorted[to] = labels[i];
     }
-    move_rows(*job_.data, round_.centers.metric, *cache_.grid, ids, nullptr, sorted.data(),
+    move_rows(job_.part->data, round_.centers.metric, *cache_.grid, ids, nullptr, sorted.data(),
               scratch_, sums, cells(sums));
   }
 
@@ -191,10 +192,10 @@ class Work {
             Ids(drawn).subspan(i, std::min<std::size_t>(data::kBlockRows, drawn.size() - i));
         use(ids);
         if (!job_.release) continue;
-        for (const std::int64_t row : ids) release_rows(job_.data->x, {row, row + 1});
+        for (const std::int64_t row : ids) release_rows(job_.part->data.x, {row, row + 1});
       }
     };
-    GridMeasure measure(*job_.data, round_.centers.metric);
+    GridMeasure measure(job_.part->data, round_.centers.metric);
     pieces([&](Ids ids) { measure.add(ids); });
     if (drawn.empty()) return;
     const Grid grid = measure.finish();
@@ -203,17 +204,17 @@ class Work {
     pieces([&](Ids ids) {
       std::vector<std::int32_t> labels(ids.size(), -1);
       look(ids, labels.data(), nullptr, nullptr, false);
-      move_rows(*job_.data, round_.centers.metric, grid, ids, nullptr, labels.data(), scratch_,
+      move_rows(job_.part->data, round_.centers.metric, grid, ids, nullptr, labels.data(), scratch_,
                 sums, cells(sums));
     });
     finish(grid, sums);
   }
 
   void measure() {
-    GridMeasure measure(*job_.data, round_.centers.metric);
+    GridMeasure measure(job_.part->data, round_.centers.metric);
     for (const data::RowRange& block : shard_.blocks) {
       measure.add(ids_of(block));
-      if (job_.release) release_rows(job_.data->x, block);
+      if (job_.release) release_rows(job_.part->data.x, block);
     }
     cache_.grid = measure.finish();
   }
@@ -224,7 +225,7 @@ class Work {
     distances_.resize(ids.size());
     const Drift* drift = known && !round_.drift.clusters.empty() ? &round_.drift : nullptr;
     const AssignCount count =
-        assign(job_.data->x, round_.centers, drift,
+        assign(job_.part->data.x, round_.centers, drift,
                {ids, labels, distances ? distances_.data() : nullptr, upper, lower}, scratch_);
     measures_[UpdateView::kMoved] += static_cast<double>(scratch_.moved.size());
     measures_[UpdateView::kKnown] += known ? static_cast<double>(ids.size()) : 0;
@@ -232,8 +233,9 @@ class Work {
     measures_[UpdateView::kCompared] += static_cast<double>(count.compared);
     measures_[UpdateView::kRows] += static_cast<double>(ids.size());
     for (std::size_t i = 0; distances && i < ids.size(); ++i) {
-      const double weight =
-          job_.data->weights.empty() ? 1.0 : job_.data->weights[static_cast<std::size_t>(ids[i])];
+      const double weight = job_.part->data.weights.empty()
+                                ? 1.0
+                                : job_.part->data.weights[static_cast<std::size_t>(ids[i])];
       exact_[static_cast<std::size_t>(labels[i])] += weight * distances_[i];
       if (weight > 0) far_.offer(distances_[i], ids[i]);
     }

@@ -25,7 +25,7 @@ InitMethod method_of(InitMethod init, std::int64_t rows, std::int64_t K) {
 }  // namespace
 
 std::unique_ptr<Seeding> make_seeding(InitMethod init, const SeedJob& job) {
-  const InitMethod method = method_of(init, job.job.rows(), job.K);
+  const InitMethod method = method_of(init, job.job.part->rows, job.K);
   if (method == InitMethod::kRandom) return seed_random(job);
   if (method == InitMethod::kParallel) return seed_parallel(job);
   return seed_greedy(job);
@@ -88,23 +88,24 @@ std::vector<double> carried_list(const Json& numbers, const char* name, std::siz
               name);
 }
 
-SeedDistances::SeedDistances(const SeedJob& job) : job_(job), shards_(job.job.shards.size()) {}
+SeedDistances::SeedDistances(const SeedJob& job)
+    : job_(job), shards_(job.job.part->shards.size()) {}
 
 void SeedDistances::add(std::span<const double> seeds, std::int64_t n) {
   // Once every shard here has looked at a batch it is not needed again, unless shards forget.
   std::int64_t seen = job_.job.release ? 0 : total_;
   for (std::size_t s = 0; s < shards_.size(); ++s) {
-    if (!job_.job.shards[s].blocks.empty()) seen = std::min(seen, shards_[s].seen);
+    if (!job_.job.part->shards[s].blocks.empty()) seen = std::min(seen, shards_[s].seen);
   }
   std::erase_if(batches_, [&](const Batch& batch) { return batch.first + batch.seeds.K <= seen; });
-  batches_.push_back(
-      {total_, prepare(job_.job.data->x, job_.metric, seeds, n, job_.spread, fastest_screen())});
+  batches_.push_back({total_, prepare(job_.job.part->data.x, job_.metric, seeds, n, job_.spread,
+                                      fastest_screen())});
   total_ += n;
 }
 
 const SeedDistances::Shard& SeedDistances::look(int shard) {
   Shard& known = shards_[static_cast<std::size_t>(shard)];
-  const data::Shard& rows = job_.job.shards[static_cast<std::size_t>(shard)];
+  const data::Shard& rows = job_.job.part->shards[static_cast<std::size_t>(shard)];
   if (known.distances.empty()) {
     known.distances.assign(static_cast<std::size_t>(rows.rows), 1.0);
     known.nearest.assign(static_cast<std::size_t>(rows.rows), -1);
@@ -122,14 +123,14 @@ const SeedDistances::Shard& SeedDistances::look(int shard) {
       std::iota(ids.begin(), ids.end(), block.begin);
       labels.assign(ids.size(), -1);
       distances.resize(ids.size());
-      assign(job_.job.data->x, batch.seeds, nullptr,
+      assign(job_.job.part->data.x, batch.seeds, nullptr,
              {ids, labels.data(), distances.data(), nullptr, nullptr}, scratch);
       for (std::size_t i = 0; i < ids.size(); ++i, ++at) {
         if (known.nearest[at] >= 0 && !(distances[i] < known.distances[at])) continue;
         known.distances[at] = distances[i];
         known.nearest[at] = static_cast<std::int32_t>(batch.first) + labels[i];
       }
-      if (job_.job.release) release_rows(job_.job.data->x, block);
+      if (job_.job.release) release_rows(job_.job.part->data.x, block);
     }
     known.seen = batch.first + batch.seeds.K;
   }

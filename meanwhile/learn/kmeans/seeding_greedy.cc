@@ -23,28 +23,28 @@ class GreedySeeding final : public Seeding {
   std::size_t update_size() const override {
     switch (step_) {
       case Step::kMass:
-        return job_.job.shards.size();
+        return job_.job.part->shards.size();
       case Step::kShow:
         return drawn_.size() * static_cast<std::size_t>(job_.D);
       case Step::kTry:
-        return job_.job.shards.size() * static_cast<std::size_t>(tried_.K);
+        return job_.job.part->shards.size() * static_cast<std::size_t>(tried_.K);
     }
     return 0;
   }
 
   void work(int shard, std::span<double> update) override {
-    const data::Shard& rows = job_.job.shards[static_cast<std::size_t>(shard)];
+    const data::Shard& rows = job_.job.part->shards[static_cast<std::size_t>(shard)];
     const std::vector<double>& distances = distances_.look(shard).distances;
     const auto s = static_cast<std::size_t>(shard);
     if (step_ == Step::kMass) {
       for (std::int64_t i = 0; i < rows.rows; ++i)
-        update[s] += weight_of(*job_.job.data, row_of(rows, i));
+        update[s] += weight_of(job_.job.part->data, row_of(rows, i));
     } else if (step_ == Step::kShow) {
       for (std::size_t t = 0; t < drawn_.size(); ++t) {
         if (drawn_[t].shard != shard) continue;
-        const std::int64_t row = draw_row(*job_.job.data, rows, distances, drawn_[t].rest);
+        const std::int64_t row = draw_row(job_.job.part->data, rows, distances, drawn_[t].rest);
         const auto D = static_cast<std::size_t>(job_.D);
-        if (row >= 0) copy_row(job_.job.data->x, job_.metric, row, update.subspan(t * D, D));
+        if (row >= 0) copy_row(job_.job.part->data.x, job_.metric, row, update.subspan(t * D, D));
       }
     } else {
       const auto T = static_cast<std::size_t>(tried_.K);
@@ -89,7 +89,7 @@ class GreedySeeding final : public Seeding {
     const auto D = static_cast<std::size_t>(job_.D);
     step_ = static_cast<Step>(carried_number(carried.numbers, "step", 0, 2));
     if (step_ == Step::kMass) return;
-    const std::size_t shards = job_.job.shards.size();
+    const std::size_t shards = job_.job.part->shards.size();
     masses_ = carried_list(carried.numbers, "masses", shards);
     const auto drawn = carried_number<std::int64_t>(carried.numbers, "drawn", 1, trials_);
     const auto of = carried_list(carried.numbers, "drawn_shards", static_cast<std::size_t>(drawn));
@@ -128,22 +128,23 @@ class GreedySeeding final : public Seeding {
       ids.resize(static_cast<std::size_t>(block.end - block.begin));
       std::iota(ids.begin(), ids.end(), block.begin);
       all.resize(ids.size() * masses.size());
-      if (first) all_distances(job_.job.data->x, tried_, ids, scratch, all.data());
+      if (first) all_distances(job_.job.part->data.x, tried_, ids, scratch, all.data());
       if (!first) {
-        nearer_distances(job_.job.data->x, tried_, ids, distances.data() + at, scratch, all.data());
+        nearer_distances(job_.job.part->data.x, tried_, ids, distances.data() + at, scratch,
+                         all.data());
       }
       for (std::size_t i = 0; i < ids.size(); ++i, ++at) {
-        const double weight = weight_of(*job_.job.data, ids[i]);
+        const double weight = weight_of(job_.job.part->data, ids[i]);
         for (std::size_t t = 0; t < masses.size(); ++t)
           masses[t] += weight * all[i * masses.size() + t];
       }
-      if (job_.job.release) release_rows(job_.job.data->x, block);
+      if (job_.job.release) release_rows(job_.job.part->data.x, block);
     }
   }
 
   void try_shown(std::span<const double> rows) {
     shown_.assign(rows.begin(), rows.end());
-    tried_ = prepare(job_.job.data->x, job_.metric, shown_,
+    tried_ = prepare(job_.job.part->data.x, job_.metric, shown_,
                      static_cast<std::int64_t>(drawn_.size()), job_.spread, fastest_screen());
     step_ = Step::kTry;
   }
@@ -167,7 +168,7 @@ class GreedySeeding final : public Seeding {
     double least = 0;
     for (std::size_t t = 0; t < T; ++t) {
       double mass = 0;
-      for (std::size_t s = 0; s < job_.job.shards.size(); ++s) mass += total[s * T + t];
+      for (std::size_t s = 0; s < job_.job.part->shards.size(); ++s) mass += total[s * T + t];
       if (t == 0 || mass < least) {
         least = mass;
         best = t;
@@ -178,7 +179,7 @@ class GreedySeeding final : public Seeding {
         distances_.size() > 0 && !(std::accumulate(masses_.begin(), masses_.end(), 0.0) > 0);
     const double* from = exhausted ? centers_.data() : shown_.data() + best * D;
     const std::vector<double> chosen(from, from + D);
-    for (std::size_t s = 0; s < job_.job.shards.size() && !exhausted; ++s)
+    for (std::size_t s = 0; s < job_.job.part->shards.size() && !exhausted; ++s)
       masses_[s] = total[s * T + best];
     centers_.insert(centers_.end(), chosen.begin(), chosen.end());
     distances_.add(chosen, 1);

@@ -25,7 +25,7 @@ class ParallelSeeding final : public Seeding {
     switch (step_) {
       case Step::kMass:
       case Step::kCount:
-        return job_.job.shards.size();
+        return job_.job.part->shards.size();
       case Step::kShow:
         return static_cast<std::size_t>(drawn_ * job_.D);
       case Step::kWeigh:
@@ -35,7 +35,7 @@ class ParallelSeeding final : public Seeding {
   }
 
   void work(int shard, std::span<double> update) override {
-    const data::Shard& rows = job_.job.shards[static_cast<std::size_t>(shard)];
+    const data::Shard& rows = job_.job.part->shards[static_cast<std::size_t>(shard)];
     const SeedDistances::Shard& known = distances_.look(shard);
     const auto s = static_cast<std::size_t>(shard);
     const auto D = static_cast<std::size_t>(job_.D);
@@ -45,14 +45,14 @@ class ParallelSeeding final : public Seeding {
     if (step_ == Step::kShow && distances_.size() == 0) {
       // The first candidate is one row, drawn by weight.
       if (first_.shard == shard) {
-        const std::int64_t row = draw_row(*job_.job.data, rows, known.distances, first_.rest);
-        copy_row(job_.job.data->x, job_.metric, row, update);
+        const std::int64_t row = draw_row(job_.job.part->data, rows, known.distances, first_.rest);
+        copy_row(job_.job.part->data.x, job_.metric, row, update);
       }
     } else {
       std::size_t at = step_ == Step::kShow ? static_cast<std::size_t>(before_[s]) : 0;
       for (std::int64_t i = 0; i < rows.rows; ++i) {
         const std::int64_t row = row_of(rows, i);
-        const double weight = weight_of(*job_.job.data, row);
+        const double weight = weight_of(job_.job.part->data, row);
         const double mass = weight * known.distances[static_cast<std::size_t>(i)];
         if (step_ == Step::kMass) {
           update[s] += mass;
@@ -62,7 +62,7 @@ class ParallelSeeding final : public Seeding {
                    static_cast<double>(job_.K) * mass) {
           if (step_ == Step::kCount) ++update[s];
           if (step_ == Step::kShow)
-            copy_row(job_.job.data->x, job_.metric, row, update.subspan(at++ * D, D));
+            copy_row(job_.job.part->data.x, job_.metric, row, update.subspan(at++ * D, D));
         }
       }
     }
@@ -121,16 +121,16 @@ class ParallelSeeding final : public Seeding {
   void go_on(const Carried& carried) override {
     constexpr double kMost = std::numeric_limits<double>::max();
     const auto D = static_cast<std::size_t>(job_.D);
-    const std::size_t shards = job_.job.shards.size();
+    const std::size_t shards = job_.job.part->shards.size();
     const Json& numbers = carried.numbers;
     step_ = static_cast<Step>(carried_number(numbers, "step", 0, 3));
     draw_ = carried_number(numbers, "draw", 0, kMostDraws + 1);
     mass_ = carried_number(numbers, "mass", 0.0, kMost);
     first_ = {carried_number(numbers, "first_shard", 0, static_cast<int>(shards) - 1),
               carried_number(numbers, "first_rest", 0.0, kMost)};
-    drawn_ = carried_number<std::int64_t>(numbers, "drawn", 0, job_.job.rows());
+    drawn_ = carried_number<std::int64_t>(numbers, "drawn", 0, job_.job.part->rows);
     const std::size_t n = carried.chosen.size() / D;
-    if (carried.chosen.size() != n * D || n > static_cast<std::size_t>(job_.job.rows()) ||
+    if (carried.chosen.size() != n * D || n > static_cast<std::size_t>(job_.job.part->rows) ||
         (n == 0 && (step_ == Step::kCount || step_ == Step::kWeigh))) {
       throw base::Error(base::ErrorKind::kInput, "not a k-means model: its seeds are cut");
     }
@@ -176,12 +176,12 @@ std::unique_ptr<Seeding> seed_parallel(const SeedJob& job) {
 std::vector<double> reduce_points(const SeedJob& job, std::span<const double> points,
                                   std::span<const double> weights) {
   const std::int64_t D = job.D, K = job.K;
-  data::Dataset data;
-  data.x = data::Dense<double>{points.data(), static_cast<std::int64_t>(weights.size()), D};
-  data.weights = weights;
-  const std::vector<data::Shard> shards =
-      data::deal(static_cast<std::int64_t>(weights.size()), 1, job.job.seed);
-  const Attachment attachment{&data, shards, job.job.seed, false};
+  data::Part part;
+  part.rows = static_cast<std::int64_t>(weights.size());
+  part.data.x = data::Dense<double>{points.data(), part.rows, D};
+  part.data.weights = weights;
+  part.shards = data::deal(part.rows, 1, job.job.seed);
+  const Attachment attachment{.part = &part, .seed = job.job.seed};
   const SeedJob small{attachment, job.metric, K, D, job.trial, job.spread};
 
   std::unique_ptr<Seeding> seeding = seed_greedy(small);
@@ -198,10 +198,10 @@ std::vector<double> reduce_points(const SeedJob& job, std::span<const double> po
   for (int round = 0; round < kLloydRounds; ++round) {
     const UpdateView view(K, D, 1, 0);
     Round lloyd;
-    lloyd.centers = prepare(data.x, job.metric, centers, K, job.spread, fastest_screen());
+    lloyd.centers = prepare(part.data.x, job.metric, centers, K, job.spread, fastest_screen());
     update.assign(view.size(), 0.0);
     lloyd.values = centers;
-    work_on_shard(lloyd, attachment, shards.front(), cache, update);
+    work_on_shard(lloyd, attachment, part.shards.front(), cache, update);
     move_centers(job.metric, view, update, K, D, centers);
   }
   return centers;

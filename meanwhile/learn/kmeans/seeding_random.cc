@@ -22,12 +22,12 @@ class RandomSeeding final : public Seeding {
 
   std::size_t update_size() const override {
     if (shift_ > 0) return std::size_t{1} << kBits;
-    if (counts_.empty()) return job_.job.shards.size();
+    if (counts_.empty()) return job_.job.part->shards.size();
     return static_cast<std::size_t>(total_ * job_.D);
   }
 
   void work(int shard, std::span<double> update) override {
-    const data::Shard& rows = job_.job.shards[static_cast<std::size_t>(shard)];
+    const data::Shard& rows = job_.job.part->shards[static_cast<std::size_t>(shard)];
     std::int64_t at = counts_.empty() ? 0 : counts_[static_cast<std::size_t>(shard)];
     for (std::int64_t i = 0; i < rows.rows; ++i) {
       const std::uint64_t key = key_of(shard, rows, i);
@@ -38,7 +38,7 @@ class RandomSeeding final : public Seeding {
       } else if (key <= found_ && counts_.empty()) {
         ++update[static_cast<std::size_t>(shard)];
       } else if (key <= found_) {
-        copy_row(job_.job.data->x, job_.metric, row_of(rows, i),
+        copy_row(job_.job.part->data.x, job_.metric, row_of(rows, i),
                  update.subspan(static_cast<std::size_t>(at++ * job_.D),
                                 static_cast<std::size_t>(job_.D)));
       }
@@ -78,7 +78,7 @@ class RandomSeeding final : public Seeding {
   }
   void go_on(const Carried& carried) override {
     const Json& numbers = carried.numbers;
-    const std::int64_t rows = job_.job.rows();
+    const std::int64_t rows = job_.job.part->rows;
     shift_ = carried_number(numbers, "shift", 0, kBits * kRounds) / kBits * kBits;
     found_ = carried_number<std::uint64_t>(numbers, "found", 0, std::uint64_t{1} << 63);
     left_ = carried_number<std::int64_t>(numbers, "left", 0, rows);
@@ -88,7 +88,7 @@ class RandomSeeding final : public Seeding {
       throw base::Error(base::ErrorKind::kInput, "not a k-means model: {} of {} seeds", total_,
                         job_.K);
     }
-    for (const double count : carried_list(numbers, "counts", job_.job.shards.size())) {
+    for (const double count : carried_list(numbers, "counts", job_.job.part->shards.size())) {
       counts_.push_back(std::min(total_, static_cast<std::int64_t>(count)));
     }
   }
@@ -99,7 +99,7 @@ class RandomSeeding final : public Seeding {
   // Keys are positive doubles, whose bits are in the order of their values. A row of weight 0 has
   // the largest key there is.
   std::uint64_t key_of(int shard, const data::Shard& rows, std::int64_t i) const {
-    const double weight = weight_of(*job_.job.data, row_of(rows, i));
+    const double weight = weight_of(job_.job.part->data, row_of(rows, i));
     if (!(weight > 0)) return std::numeric_limits<std::uint64_t>::max() >> 1;
     const base::Random random(job_.job.seed, base::Purpose::kSeeding,
                               static_cast<std::uint32_t>(shard), job_.trial << 16);

@@ -98,9 +98,9 @@ double Lda::step(double t) const {
 }
 
 void Lda::check_words() {
-  if (words_ != data::cols(job_.data->x)) {
+  if (words_ != data::cols(job_.part->data.x)) {
     throw Error(ErrorKind::kInput, "the topics are of {} words, but the data has {} columns",
-                words_, data::cols(job_.data->x));
+                words_, data::cols(job_.part->data.x));
   }
 }
 
@@ -110,17 +110,17 @@ void Lda::attach(const Attachment& attachment) {
     own_pool_ = std::make_unique<base::ThreadPool>(1);
     job_.pool = own_pool_.get();
   }
-  if (words_ == 0) words_ = data::cols(job_.data->x);
+  if (words_ == 0) words_ = data::cols(job_.part->data.x);
   check_words();
-  if (vocabulary_.empty()) vocabulary_ = job_.data->feature_names;
+  if (vocabulary_.empty()) vocabulary_ = job_.part->data.feature_names;
   if (job_.eval != nullptr && data::cols(job_.eval->data.x) != words_) {
     throw Error(ErrorKind::kInput, "--eval: {} columns, but the data has {}",
                 data::cols(job_.eval->data.x), words_);
   }
-  rows_ = job_.rows();
+  rows_ = job_.part->rows;
   rounds_a_pass_ = rounds_a_pass(rows_);
   busy_shards_ = 0;
-  for (const data::Shard& shard : job_.shards) busy_shards_ += shard.rows > 0;
+  for (const data::Shard& shard : job_.part->shards) busy_shards_ += shard.rows > 0;
   if (stage() == Stage::kTrain) end_when_done();  // a job that is resumed may have no rounds left
   if (stage() != Stage::kStatistics) prepare_round();
 }
@@ -130,7 +130,7 @@ std::vector<std::int64_t> Lda::sample_slots() const {
   const bool sampled = !continued() && parameters_.init == Init::kDocuments;
   const std::int64_t wanted =
       sampled ? std::min(rows_, Sample::documents_for(parameters_.n_topics)) : 0;
-  for (const data::Shard& shard : job_.shards) {
+  for (const data::Shard& shard : job_.part->shards) {
     const std::int64_t mine = rows_ == 0 ? 0 : (shard.rows * wanted + rows_ - 1) / rows_;
     slots.push_back(slots.back() + std::min(mine, shard.rows));
   }
@@ -167,12 +167,12 @@ void Lda::work(int shard, std::span<double> update) {
 }
 
 void Lda::work_statistics(int shard, std::span<double> update) const {
-  const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
+  const data::Shard& mine = job_.part->shards[static_cast<std::size_t>(shard)];
   const std::span<double> counts = update.subspan(kHead, words());
   Document<double> document;
   for (const data::RowRange& block : mine.blocks) {
     for (std::int64_t row = block.begin; row < block.end; ++row) {
-      read_document(job_.data->x, row, document);
+      read_document(job_.part->data.x, row, document);
       update[0] += document.words.empty() ? 0 : 1;
       update[1] += document.tokens;
       for (std::size_t i = 0; i < document.words.size(); ++i) {
@@ -187,7 +187,7 @@ void Lda::work_statistics(int shard, std::span<double> update) const {
   ShuffledRows order(mine, job_.seed, kSampleRound, skip_none);
   for (auto rows = order.next(); !rows.empty() && slot < end; rows = order.next()) {
     for (std::size_t i = 0; i < rows.size() && slot < end; ++i) {
-      read_document(job_.data->x, rows[i], document);
+      read_document(job_.part->data.x, rows[i], document);
       if (!document.words.empty()) Sample::put(document, slot++, sample);
     }
   }
@@ -195,7 +195,7 @@ void Lda::work_statistics(int shard, std::span<double> update) const {
 
 template <class T>
 void Lda::work_train(int shard, std::span<double> update, ScratchPool<T>& benches) const {
-  const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
+  const data::Shard& mine = job_.part->shards[static_cast<std::size_t>(shard)];
   const std::size_t cells = words() * topics();
   const std::span<double> tail = update.subspan(cells + topics(), Tail::kSize);
   measure_held_out(shard, update.subspan(cells + topics() + Tail::kSize));
@@ -237,7 +237,7 @@ void Lda::measure_held_out(int shard, std::span<double> update) const {
 }
 
 void Lda::work_score(int shard, std::span<double> update) const {
-  const data::Shard& mine = job_.shards[static_cast<std::size_t>(shard)];
+  const data::Shard& mine = job_.part->shards[static_cast<std::size_t>(shard)];
   measure_held_out(shard, update.subspan(Sums::kSize));
   Sums sums;
   Measurer::Scratch scratch;
@@ -249,7 +249,7 @@ void Lda::work_score(int shard, std::span<double> update) const {
   ShuffledRows order(mine, job_.seed, kSampleRound - 1, skip_none);
   for (auto rows = order.next(); !rows.empty(); rows = order.next()) {
     for (const std::int64_t row : rows) {
-      read_document(job_.data->x, row, document);
+      read_document(job_.part->data.x, row, document);
       if (!document.words.empty()) documents += 1;
       counter_->add(document.words, together);
       if (position++ < measured) measurer_->add(document, 0, true, false, scratch, sums);

@@ -19,7 +19,7 @@ namespace meanwhile::learn::lda {
 // What a round is for; a job goes through them in this order.
 enum class Stage { kStatistics, kTrain, kScore };
 
-class Lda final : public RoundLearner {
+class Lda final : public FlatLearner {
  public:
   // THROWS Error(kUsage).
   explicit Lda(Parameters parameters);

@@ -77,7 +77,7 @@ class Lda::Pass {
   Pass& operator=(const Pass&) = delete;
 
   void take(std::int64_t row) {
-    const data::Dataset& data = *lda_.job_.data;
+    const data::Dataset& data = lda_.job_.part->data;
     read_document(data.x, row, document());
     t_ += 1;
     if (document().words.empty()) return;

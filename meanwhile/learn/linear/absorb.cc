@@ -54,7 +54,7 @@ Json Linear::chosen() const {
 
 void Linear::narrow() {
   narrow_.clear();
-  if (stage() != Stage::kLbfgs || !goes_narrow(problem_, job_.data->x)) return;
+  if (stage() != Stage::kLbfgs || !goes_narrow(problem_, job_.part->data.x)) return;
   narrow_.resize(w_.size());
   chunks(*job_.pool, w_.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) narrow_[i] = static_cast<float>(w_[i]);

@@ -93,30 +93,30 @@ bool Linear::uses_moments() const {
 
 // All that labels and parameters say; what depends on sums comes with the statistics.
 void Linear::settle_problem(const Attachment& job) {
-  if (!job.labelled) {
+  if (!job.part->labelled) {
     throw Error(ErrorKind::kInput,
                 "the data has no labels; in CSV, --label-column says which column they are in");
   }
-  problem_.cols = data::cols(job.data->x);
+  problem_.cols = data::cols(job.part->data.x);
   problem_.intercept = parameters_.fit_intercept;
   problem_.loss.loss = *parameters_.loss;
   problem_.loss.delta = progress_.delta;
   problem_.loss.smoothing = stage() == Stage::kLbfgs ? progress_.smoothing : 0;
   if (kind_ == Kind::kLinear) return;
-  if (job.label_values.empty()) {
+  if (job.part->label_values.empty()) {
     throw Error(
         ErrorKind::kInput,
         "more than {} different labels: are these classes? For numbers to be predicted, use "
         "'train linear'",
         data::kMaxLabelValues);
   }
-  problem_.classes.assign(job.label_values.begin(), job.label_values.end());
-  problem_.class_names = job.data->class_names;
+  problem_.classes.assign(job.part->label_values.begin(), job.part->label_values.end());
+  problem_.class_names = job.part->data.class_names;
   if (!initial_classes_.empty()) {
     // A model that goes on with other data may not see all of its classes there.
     problem_.classes = initial_classes_;
     problem_.class_names = initial_names_;
-    for (const double label : job.label_values) problem_.class_number(label, *job.data);
+    for (const double label : job.part->label_values) problem_.class_number(label, job.part->data);
   }
   const std::size_t classes = problem_.classes.size();
   if (classes < 2) {
@@ -139,11 +139,11 @@ void Linear::attach(const Attachment& attachment) {
     job_.pool = own_pool_.get();
   }
   dense_ = std::visit([](const auto& m) { return !data::kIsSparse<std::decay_t<decltype(m)>>; },
-                      job_.data->x);
+                      job_.part->data.x);
   settle_problem(job_);
   class_names_ = problem_.class_names;
-  feature_names_ = job_.data->feature_names;
-  examples_ = std::make_unique<Examples>(*job_.data, job_.shards, problem_);
+  feature_names_ = job_.part->data.feature_names;
+  examples_ = std::make_unique<Examples>(job_.part->data, job_.part->shards, problem_);
   examples_->hold_out(parameters_.validation_fraction, job_.seed);
   if (job_.eval != nullptr) {
     if (data::cols(job_.eval->data.x) != problem_.cols || !job_.eval->labelled) {
@@ -154,7 +154,7 @@ void Linear::attach(const Attachment& attachment) {
     eval_ = std::make_unique<Examples>(*job_.eval, problem_);
   }
   busy_shards_ = 0;
-  for (const data::Shard& shard : job_.shards) busy_shards_ += shard.rows > 0;
+  for (const data::Shard& shard : job_.part->shards) busy_shards_ += shard.rows > 0;
   if (w_.empty()) w_.assign(problem_.size(), 0.0);
   if (w_.size() != problem_.size()) {
     throw Error(ErrorKind::kInput, "the model has {} weights, but data and parameters ask for {}",
@@ -231,7 +231,7 @@ SgdOptions Linear::sgd_options() const {
 LossSums Linear::try_gradients(int shard, double rate) const {
   constexpr std::uint32_t kSteps = 12;
   std::vector<double> w = w_, squares = squares_, gradient(problem_.size());
-  const auto rows = static_cast<double>(job_.shards[static_cast<std::size_t>(shard)].rows);
+  const auto rows = static_cast<double>(job_.part->shards[static_cast<std::size_t>(shard)].rows);
   PassOptions options;
   options.fraction = std::min(1.0, static_cast<double>(kRateSample) / std::max(rows, 1.0));
   options.seed = job_.seed;
@@ -245,7 +245,7 @@ LossSums Linear::try_gradients(int shard, double rate) const {
 }
 
 void Linear::work_rate(int shard, std::span<double> update) const {
-  if (shard >= kRateShards && job_.shards[0].rows > 0) return;
+  if (shard >= kRateShards && job_.part->shards[0].rows > 0) return;
   const auto rate_of = [&](std::size_t k) {
     return progress_.rate * std::pow(kRateStep, static_cast<double>(k) - kRateBelow);
   };

@@ -23,7 +23,7 @@ inline constexpr double kRowsForAveraging = 4;
 
 enum class Stage { kStatistics, kRate, kModel, kGradient, kLbfgs, kScore };
 
-class Linear final : public RoundLearner {
+class Linear final : public FlatLearner {
  public:
   // THROWS Error(kUsage).
   Linear(Kind kind, Parameters parameters);

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/exchange/update.h"
 #include "meanwhile/storage/blob_store.h"
 
 namespace meanwhile::runtime {
@@ -27,12 +27,13 @@ struct Sealed {
 // Nothing when there is no such blob, or when it is not whole.
 std::optional<Sealed> get_sealed(storage::BlobStore& blobs, const std::string& name);
 
-// An update or a sum of some: all values, or those that were touched (exchange/sparse.h).
-storage::Bytes seal_update(std::span<const double> update);
-// Adds nothing: fills `update`, which must be zeroed. False when the blob holds no update of this
-// size.
-bool read_update(const data::SafetensorsFile& file, std::span<double> update);
-// The size of the update in it; 0 when it holds none.
-std::size_t update_size(const data::SafetensorsFile& file);
+// An update or a sum of some: of each block the rows held, or all values, or those that were
+// touched (exchange/sparse.h). REQUIRES: settled.
+storage::Bytes seal_update(const exchange::Update& update);
+// Fills `update`, which must be cleared; it is settled afterwards. False when the blob holds no
+// update of this shape.
+bool read_update(const data::SafetensorsFile& file, exchange::Update& update);
+// The shape of the update in it, as text; empty when it holds none.
+std::string update_shape(const data::SafetensorsFile& file);
 
 }  // namespace meanwhile::runtime

@@ -38,11 +38,11 @@ void Reducer::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Reducer::begin(std::int64_t step, std::size_t size) {
+void Reducer::begin(std::int64_t step, const exchange::UpdateShape& shape) {
   {
     const std::lock_guard lock(mutex_);
     step_ = step;
-    size_ = size;
+    shape_ = shape;
     sums_.clear();
     total_.reset();
   }
@@ -72,7 +72,7 @@ Reducer::SharedSum Reducer::find(Task task) {
     const int parts = !root                  ? layout_.group(task.index).size()
                       : layout_.two_levels() ? layout_.groups
                                              : layout_.shards;
-    sum = std::make_shared<Sum>(task, parts, size_, step_);
+    sum = std::make_shared<Sum>(task, parts, shape_, step_);
   }
   return sum;
 }
@@ -96,7 +96,7 @@ void Reducer::give(Sum& sum, int part, exchange::Update update) {
   if (complete) own_bell_.ring();
 }
 
-void Reducer::own(std::int64_t step, int shard, std::span<const double> update) {
+void Reducer::own(std::int64_t step, int shard, const exchange::Update& update) {
   SharedSum sum;
   int part = 0;
   {
@@ -109,7 +109,7 @@ void Reducer::own(std::int64_t step, int shard, std::span<const double> update) 
     if (!claim(*sum, part)) return;
   }
   exchange::Update copy = sum->sum.take();
-  std::copy(update.begin(), update.end(), copy.begin());
+  copy = update;
   give(*sum, part, std::move(copy));
 }
 
@@ -229,9 +229,8 @@ bool Reducer::advance(const SharedSum& sum, bool poll) {
     if (!blob) return;  // listed, but not yet to be had whole: next time
     exchange::Update update = sum->sum.take();
     if (!read_update(blob->file, update)) {
-      throw base::Error(base::ErrorKind::kFailed, "{}/{}: holds {} numbers, expected {}",
-                        blobs_.name(), part_name(*sum, part), update_size(blob->file),
-                        update.size());
+      throw base::Error(base::ErrorKind::kFailed, "{}/{}: holds {}, expected {}", blobs_.name(),
+                        part_name(*sum, part), update_shape(blob->file), text_of(update.shape()));
     }
     {
       const std::lock_guard lock(mutex_);
@@ -247,7 +246,7 @@ bool Reducer::advance(const SharedSum& sum, bool poll) {
 
 // Puts the sum and, within this worker, hands it on.
 void Reducer::finish(Sum& sum) {
-  const std::span<const double> total = sum.sum.total();
+  const exchange::Update& total = sum.sum.total();
   const bool root = sum.task.kind == Task::Kind::kRoot;
   const int part = sum.task.index;
   blobs_.put(root ? names_.total(sum.step) : names_.sum(sum.step, part), seal_update(total));
@@ -257,7 +256,7 @@ void Reducer::finish(Sum& sum) {
     sum.put = true;
     if (sum.step != step_) return;
     if (root) {
-      total_.emplace(total.begin(), total.end());
+      total_ = total;
     } else {
       above = find({Task::Kind::kRoot, 0});
       if (above != nullptr && !claim(*above, part)) above = nullptr;
@@ -266,7 +265,7 @@ void Reducer::finish(Sum& sum) {
   if (root) bell_.ring();
   if (above == nullptr) return;
   exchange::Update copy = above->sum.take();
-  std::copy(total.begin(), total.end(), copy.begin());
+  copy = total;
   give(*above, part, std::move(copy));
 }
 

@@ -35,12 +35,12 @@ class Reducer {
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  // From here on, updates of `size` numbers of step `step` are to be added.
-  void begin(std::int64_t step, std::size_t size);
+  // From here on, updates of step `step`, of this shape, are to be added.
+  void begin(std::int64_t step, const exchange::UpdateShape& shape);
   // What this worker is to add; shards among `tasks` are no matter of the reducer's.
   void set_tasks(const std::set<Task>& tasks);
   // An update that this worker made itself and has put: it need not be downloaded to be added here.
-  void own(std::int64_t step, int shard, std::span<const double> update);
+  void own(std::int64_t step, int shard, const exchange::Update& update);
 
   // The sum over all shards, once, if this worker holds the root and has put it.
   std::optional<exchange::Update> take_total(std::int64_t step);
@@ -51,8 +51,8 @@ class Reducer {
  private:
   // The adding of one group, or of the root. Shared by whoever works on it when the step changes.
   struct Sum {
-    Sum(Task what, int count, std::size_t size, std::int64_t at)
-        : task(what), step(at), sum(count, size), got(static_cast<std::size_t>(count), false) {}
+    Sum(Task what, int count, const exchange::UpdateShape& shape, std::int64_t at)
+        : task(what), step(at), sum(count, shape), got(static_cast<std::size_t>(count), false) {}
     const Task task;
     const std::int64_t step;
     exchange::OrderedSum sum;
@@ -84,7 +84,7 @@ class Reducer {
 
   mutable std::mutex mutex_;  // guards what follows
   std::int64_t step_ = -1;
-  std::size_t size_ = 0;
+  exchange::UpdateShape shape_;
   std::set<Task> tasks_;
   std::map<Task, SharedSum> sums_;  // of step_
   std::optional<exchange::Update> total_;

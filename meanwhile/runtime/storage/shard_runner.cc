@@ -93,9 +93,8 @@ std::unique_ptr<ShardRunner::Attached> ShardRunner::attached(const data::Safeten
     made->learner = make_(state);
     made->part = room_.part(shards);
     if (eval_room_) made->eval = eval_room_->part(shards);
-    made->learner->attach({&made->part.data, made->part.shards, job_.seed, false,
-                           made->part.labelled, made->part.label_values,
-                           eval_room_ ? &made->eval : nullptr, &pool_});
+    made->learner->attach(
+        {&made->part, eval_room_ ? &made->eval : nullptr, job_.seed, false, &pool_});
     return made;
   });
 }
@@ -184,14 +183,17 @@ void ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, c
 
 void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards, const Use& use) {
   const std::vector<int> list(shards.begin(), shards.end());
-  const std::size_t size = learner.update_size();
+  const exchange::UpdateShape shape = learner.update_shape();
   std::atomic<bool> stopped = false;
   std::mutex mutex;
   pool_.run(static_cast<std::int64_t>(list.size()), [&](std::int64_t i, int) {
     if (stopped) return;
     const int shard = list[static_cast<std::size_t>(i)];
-    std::vector<double> update(size, 0.0);
-    of_the_job(fmt::format("{}, shard {}", where(), shard), [&] { learner.work(shard, update); });
+    exchange::Update update(shape);
+    learn::ShardMemory memory;
+    of_the_job(fmt::format("{}, shard {}", where(), shard),
+               [&] { learner.work(shard, memory, update); });
+    update.settle();
     {
       const std::lock_guard lock(mutex);
       if (attached_.count(shard) != 0) worked_.insert(shard);
@@ -200,12 +202,18 @@ void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards,
   });
 }
 
-learn::Outcome ShardRunner::absorb(std::span<const double> total) {
+exchange::Update ShardRunner::total_of(const data::SafetensorsFile& file) const {
+  exchange::Update total(update_shape());
+  of_the_job(where(), [&] {
+    if (read_update(file, total)) return;
+    throw Error(ErrorKind::kFailed, "the total of step {} holds {}, expected {}", step_,
+                runtime::update_shape(file), text_of(total.shape()));
+  });
+  return total;
+}
+
+learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
   learn::Outcome outcome = of_the_job(where(), [&] {
-    if (total.size() != learner_->update_size()) {
-      throw Error(ErrorKind::kFailed, "the total of step {} holds {} numbers, expected {}", step_,
-                  total.size(), learner_->update_size());
-    }
     learn::Outcome absorbed = learner_->absorb(total);
     if (absorbed.phase != learn::Phase::kPrepare && !std::isfinite(absorbed.objective)) {
       throw Error(ErrorKind::kFailed,

@@ -47,17 +47,19 @@ class ShardRunner {
   std::int64_t rounds_left() const { return learner_->rounds_left(); }
   // What the state it began from carried along.
   const data::Metadata& carried() const { return carried_; }
-  std::size_t update_size() const { return learner_->update_size(); }
+  exchange::UpdateShape update_shape() const { return learner_->update_shape(); }
   int threads() const { return pool_.size(); }
 
   // Calls use(shard, update) for each of `shards`, on several threads; after one returns false no
   // more are begun. The shards are kept for the rounds to come if they are in `held`.
   // THROWS JobFailed; what the store and `use` throw.
-  using Use = std::function<bool(int shard, std::span<const double> update)>;
+  using Use = std::function<bool(int shard, const exchange::Update& update)>;
   void work(const std::set<int>& shards, const std::set<int>& held, const Use& use);
 
+  // The total of this step in a blob. THROWS JobFailed when it has another shape.
+  exchange::Update total_of(const data::SafetensorsFile& file) const;
   // The next step. THROWS JobFailed.
-  learn::Outcome absorb(std::span<const double> total);
+  learn::Outcome absorb(const exchange::Update& total);
 
   // The present state, as a blob; `more` goes into its metadata.
   storage::Bytes state(data::Metadata more = {}) const;

@@ -63,8 +63,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
   const data::Part& part = submission.part;
   base::ThreadPool pool(std::max(submission.threads, kLeastUploads));
   learn::RoundLearner& learner = submission.learner;
-  learner.attach({&part.data, part.shards, submission.seed, part.data.mapped, part.labelled,
-                  part.label_values, submission.eval, &pool});
+  learner.attach({&part, submission.eval, submission.seed, part.data.mapped, &pool});
   learn::State state = learner.state();
   if (state.learner.empty()) state.learner = learner.name();
   const job::StateFile file =

@@ -74,7 +74,7 @@ class Worker {
   void make_updates(const std::set<int>& shards, const std::set<int>& held);
   bool is_due();
   bool advance();
-  void absorb(std::span<const double> total);
+  void absorb(const exchange::Update& total);
   bool help_the_slow();
   bool look_round();
   void check_deadline();
@@ -246,7 +246,7 @@ void Worker::begin_step() {
   said_step_ = bench_.step();
   said_rounds_ = bench_.rounds();
   said_left_ = bench_.rounds_left();
-  if (!done_) reducer_.begin(bench_.step(), bench_.update_size());
+  if (!done_) reducer_.begin(bench_.step(), bench_.update_shape());
   share_.give_back();
 }
 
@@ -282,7 +282,7 @@ bool Worker::work() {
 void Worker::make_updates(const std::set<int>& shards, const std::set<int>& held) {
   const std::int64_t step = bench_.step();
   std::mutex mutex;
-  bench_.work(shards, held, [&](int shard, std::span<const double> update) {
+  bench_.work(shards, held, [&](int shard, const exchange::Update& update) {
     const int group = layout_.group_of(shard);
     const double begin_s = now_s();
     const bool first =
@@ -320,13 +320,11 @@ bool Worker::advance() {
     return false;
   }
   pace_.arrived();
-  exchange::Update total(update_size(blob->file), 0.0);
-  if (!read_update(blob->file, total)) return false;
-  absorb(total);
+  absorb(bench_.total_of(blob->file));
   return true;
 }
 
-void Worker::absorb(std::span<const double> total) {
+void Worker::absorb(const exchange::Update& total) {
   const std::int64_t step = bench_.step();
   const double begin_s = now_s();
   const learn::Outcome outcome = bench_.absorb(total);
@@ -350,7 +348,7 @@ void Worker::absorb(std::span<const double> total) {
     archive_.add({step, std::move(line)});
   }
   done_ = outcome.done;
-  if (holds_root() && !done_) archive_.keep(bench_, total.size() * sizeof(double));
+  if (holds_root() && !done_) archive_.keep(bench_, total.bytes());
   if (observe_) {
     observe_({bench_.rounds(), bench_.rounds_left(), seconds, archive_.elapsed_s(), outcome});
   }
@@ -445,8 +443,7 @@ bool Worker::look_round() {
   if (done_) return false;
   const std::int64_t before = bench_.step();
   if (const auto blob = get_sealed(*store_.blobs, names_.total(before))) {
-    exchange::Update total(update_size(blob->file), 0.0);
-    if (read_update(blob->file, total)) absorb(total);
+    absorb(bench_.total_of(blob->file));
   } else {
     catch_up();
   }
