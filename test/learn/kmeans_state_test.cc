@@ -98,10 +98,8 @@ TEST(KMeansState, TheBestCentresFitTheDataBeforeTheNextStartHasSome) {
   const std::vector<float> values(9);
   data::Dataset wide;
   wide.x = data::Dense<float>{values.data(), 3, 3};
-  const std::vector<data::Shard> shards = data::deal(3, 1, 0);
-  EXPECT_THAT(input_error_of([&] {
-                kmeans.attach({&wide, shards, 0, false});
-              }),
+  const data::Part part = data::whole(wide, 1, 0, 1);
+  EXPECT_THAT(input_error_of([&] { kmeans.attach({.part = &part}); }),
               HasSubstr("the centres have 2 columns, the data has 3"));
 }
 

@@ -161,13 +161,12 @@ TEST(LdaTrain, WeightTwoIsTheDocumentTwice) {
 // What no document of a shard has, its update does not have: so that little need be sent.
 TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
   const Documents documents = test::some_documents(60, 200, 11);
-  const data::Dataset data = test::dataset(documents);
-  const auto shards = data::deal(60, 4, 1);
+  const data::Part part = data::whole(test::dataset(documents), 4, 1, 1);
   for (const Send send : {Send::kModel, Send::kGradient}) {
     Parameters p = parameters(send);
     p.batch_size = 60;
     Lda learner(p);
-    learner.attach({.data = &data, .shards = shards, .seed = 1});
+    learner.attach({.part = &part, .seed = 1});
     const auto sum_of = [&](int from, int to) {
       std::vector<double> sum(learner.update_size(), 0.0), update(sum.size());
       for (int s = from; s < to; ++s) {
@@ -180,7 +179,7 @@ TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
     learner.absorb(sum_of(0, 4));
     const std::vector<double> update = sum_of(2, 3);
     std::vector<bool> has(200, false);
-    for (const data::RowRange& block : shards[2].blocks) {
+    for (const data::RowRange& block : part.shards[2].blocks) {
       for (std::int64_t row = block.begin; row < block.end; ++row) {
         for (const auto& [word, n] : documents.rows[static_cast<std::size_t>(row)]) {
           has[static_cast<std::size_t>(word)] = true;

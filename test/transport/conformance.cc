@@ -314,24 +314,17 @@ void sums_of_blocks(Transport& transport, Exchange exchange, double touched) {
   for (const Combine how : {Combine::kAdd, Combine::kMin}) {
     for (const Element element : {Element::kFloat64, Element::kFloat32, Element::kInt64}) {
       for (const bool is_sparse : {false, true}) {
-        all.push_back({.rows = 301,
+        all.push_back({.rows = 101,
                        .width = is_sparse ? 5 : 1,
                        .element = element,
                        .combine = how,
                        .sparse = is_sparse});
-        for (const int rows : {0, 1, 300}) {
-          for (const int width : {1, 7}) {
-            const exchange::Block block{rows, width, element, how, is_sparse};
-            for (const int shards : {1, 5, 8}) {
-              sum_up(transport, exchange, {block}, shards, touched);
-            }
-          }
-        }
+        sum_up(transport, exchange, {{100, 3, element, how, is_sparse}}, 5, touched);
       }
     }
   }
   all.push_back({.rows = 2});
-  for (const int shards : {1, 2, 3, 8, 13}) sum_up(transport, exchange, all, shards, touched);
+  for (const int shards : {1, 3, 8}) sum_up(transport, exchange, all, shards, touched);
 }
 
 void failure_reaches_all(Transport& transport) {
@@ -404,7 +397,7 @@ std::vector<Case> cases() {
   };
   const auto blocks = [](Exchange exchange) {
     return [=](Transport& transport) {
-      for (const double touched : {0.0, 0.02, 0.4, 1.0}) {
+      for (const double touched : {0.0, 0.04, 1.0}) {
         sums_of_blocks(transport, exchange, touched);
       }
     };
