@@ -3,13 +3,13 @@
 #
 #   meanwhile_units(VARIABLE)
 #
-# replaces the sources in VARIABLE by units of at most kUnitSources sources of one folder. Sources
-# named in cmake/alone.txt stay as they are. scripts/check_layers.py reads the units back, so that no
+# replaces the sources in VARIABLE by units of at most kUnitSources sources of one folder below
+# meanwhile/, or of one learner. Sources named in cmake/alone.txt stay as they are. scripts/check_layers.py reads the units back, so that no
 # source falls out of the build, and finds local names that two sources of a folder share.
 #
 # With MEANWHILE_UNITS=OFF (presets dev and debug) each source is compiled alone: quicker after a
 # small change, and a missing include cannot hide behind a neighbour.
-set(kUnitSources 12)
+set(kUnitSources 24)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/alone.txt)
 file(STRINGS cmake/alone.txt kAlone REGEX "^[^#]")
 
@@ -18,7 +18,7 @@ function(meanwhile_units variable)
   set(alone "")
   foreach(source ${${variable}})
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE path)
-    cmake_path(GET path PARENT_PATH folder)
+    string(REGEX MATCH "^meanwhile/(learn/[^/]+/|storage/azure/|[^/]+/)" folder ${path})
     set(is_alone OFF)
     foreach(entry ${kAlone})
       string(FIND "${path}" "${entry}" position)
@@ -30,12 +30,12 @@ function(meanwhile_units variable)
       list(APPEND alone ${source})
       continue()
     endif()
-    string(REPLACE "/" "_" name ${folder})
+    string(REGEX REPLACE "/" "_" name ${folder})
     list(APPEND sources_${name} ${path})
     list(LENGTH sources_${name} count)
     math(EXPR number "(${count} - 1) / ${kUnitSources}")
-    list(APPEND units ${name}_${number})
-    string(APPEND text_${name}_${number} "#include \"${path}\"\n")
+    list(APPEND units ${name}${number})
+    string(APPEND text_${name}${number} "#include \"${path}\"\n")
   endforeach()
   list(REMOVE_DUPLICATES units)
   set(files "")

@@ -168,14 +168,15 @@ def check_public(root):
 
 
 def check_units(root):
-    """Sources that share a folder may share a unit (cmake/units.cmake), and so their local names."""
+    """Sources below one folder may share a unit (cmake/units.cmake), and so their local names."""
     alone = entries(root / 'cmake/alone.txt')
     seen, bad = {}, 0
     for path in sources(root, '.cc'):
         if not path.startswith('meanwhile/') or path.startswith(tuple(alone)):
             continue
         for line, name, value in local_names((root / path).read_text(encoding='utf-8')):
-            first, meant = seen.setdefault((path.rpartition('/')[0], name), (path, value))
+            folder = re.match(r'meanwhile/(learn/[^/]+/|storage/azure/|[^/]+/)', path)[0]
+            first, meant = seen.setdefault((folder, name), (path, value))
             if first != path and (value is None or value != meant):
                 print(f'{path}:{line}: {name} is a local name of {first}, too: they may share a unit',
                       file=sys.stderr)

@@ -1,8 +1,6 @@
 #include "meanwhile/base/trace.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
+#include <fmt/core.h>
 
 namespace meanwhile::base {
 
@@ -17,12 +15,11 @@ std::string Trace::json() const {
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   const char* separator = "";
   for (const Event& e : events_) {
-    fmt::format_to(std::back_inserter(text),
-                   R"({}{{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.1f},"dur":{:.1f},"args":)"
-                   R"({{"round":{})",
-                   separator, e.name, e.worker, e.begin_s * 1e6, (e.end_s - e.begin_s) * 1e6,
-                   e.round);
-    if (e.shard >= 0) fmt::format_to(std::back_inserter(text), ",\"shard\":{}", e.shard);
+    text += fmt::format(
+        R"({}{{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.1f},"dur":{:.1f},"args":)"
+        R"({{"round":{})",
+        separator, e.name, e.worker, e.begin_s * 1e6, (e.end_s - e.begin_s) * 1e6, e.round);
+    if (e.shard >= 0) text += fmt::format(",\"shard\":{}", e.shard);
     text += "}}";
     separator = ",\n";
   }

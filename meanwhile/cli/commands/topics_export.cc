@@ -15,7 +15,7 @@ using learn::lda::Model;
 
 namespace {
 
-constexpr std::size_t kTextBytes = std::size_t{1} << 20;  // gathered before they are written
+constexpr std::size_t kExportBytes = std::size_t{1} << 20;  // gathered before they are written
 
 // A JSON list of `n` items, made one by one: all topics as text would be many times the model.
 void write_list(base::FileWriter& file, std::size_t n,
@@ -24,7 +24,7 @@ void write_list(base::FileWriter& file, std::size_t n,
   for (std::size_t i = 0; i < n; ++i) {
     if (i > 0) text += ',';
     item(i, text);
-    if (text.size() < kTextBytes) continue;
+    if (text.size() < kExportBytes) continue;
     file.write(text);
     text.clear();
   }

@@ -32,7 +32,7 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
   return names;
 }
 
-std::vector<std::string> flags_of(const CLI::App& app) {
+std::vector<std::string> flag_names_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options({})) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -50,7 +50,7 @@ const char* kind_below(const CLI::App& app) {
 Error unknown_word(const CLI::App& app, const std::string& typed, const std::string& word) {
   if (word.size() > 1 && word[0] == '-') {
     const std::string flag = word.substr(0, word.find('='));
-    const std::vector<std::string> known = flags_of(app);
+    const std::vector<std::string> known = flag_names_of(app);
     return Error(ErrorKind::kUsage, "unknown flag {}{}\nflags of '{}': {}", flag,
                  did_you_mean(flag, known), typed, listed(known));
   }
