@@ -9,33 +9,27 @@
 #include "meanwhile/learn/linear/linear.h"
 #include "test/learn/linear_data.h"
 #include "test/learn/points.h"
+#include "test/learn/wrapped_learner.h"
 
 namespace meanwhile::learn {
 namespace {
 
 // Passes everything on, and keeps the sizes of updates by what the round was for.
-class Watched final : public FlatLearner {
+class Watched final : public test::WrappedLearner {
  public:
-  explicit Watched(FlatLearner& learner) : learner_(learner) {}
+  using WrappedLearner::WrappedLearner;
 
   std::map<Phase, std::vector<std::size_t>> sizes;
 
-  std::string name() const override { return learner_.name(); }
-  void attach(const Attachment& attachment) override { learner_.attach(attachment); }
-  std::size_t update_size() const override { return learner_.update_size(); }
-  void work(int shard, std::span<double> update) override { learner_.work(shard, update); }
-  Outcome absorb(std::span<const double> total) override {
+  Outcome absorb(const exchange::Update& total) override {
+    std::size_t size = 0;
+    for (const exchange::Block& block : learner_.update_shape()) {
+      size += static_cast<std::size_t>(block.values());
+    }
     const Outcome outcome = learner_.absorb(total);
-    sizes[outcome.phase].push_back(total.size());
+    sizes[outcome.phase].push_back(size);
     return outcome;
   }
-  std::int64_t rounds_left() const override { return learner_.rounds_left(); }
-  State state() const override { return learner_.state(); }
-  void restore(const data::SafetensorsFile& file) override { learner_.restore(file); }
-  Cost cost(const Shape& shape) const override { return learner_.cost(shape); }
-
- private:
-  FlatLearner& learner_;
 };
 
 Shape shape_of(const data::Dataset& data, std::int64_t classes = 2) {
@@ -56,7 +50,7 @@ double rounds_of(Watched& watched, Phase phase) {
 constexpr double kTail = 16;  // numbers behind an update that no prediction counts
 
 // Trains `learner` and checks what it had said.
-void expect_as_said(const std::string& what, FlatLearner& learner, const data::Dataset& data,
+void expect_as_said(const std::string& what, RoundLearner& learner, const data::Dataset& data,
                     std::int64_t classes = 2) {
   SCOPED_TRACE(what);
   const Shape shape = shape_of(data, classes);

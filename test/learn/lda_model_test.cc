@@ -195,7 +195,7 @@ TEST(LdaModel, SaysOfItselfWhatCanBe) {
   EXPECT_THAT(file.error(), HasSubstr("parameters of LDA"));
   file = {};
   file.about = Json::array();
-  EXPECT_THAT(file.error(), HasSubstr("'about' is missing"));
+  EXPECT_THAT(file.error(), HasSubstr("'about' in its metadata is no JSON object"));
 }
 
 std::vector<double> mixtures_of(const Model& model, const data::Dataset& data, int threads = 1) {

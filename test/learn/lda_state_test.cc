@@ -77,7 +77,7 @@ TEST(LdaState, ProgressMustBePossible) {
   file.progress["stage"] = 7;
   EXPECT_THAT(file.error(), HasSubstr("its progress has the wrong types"));
   file.progress = "none";
-  EXPECT_THAT(file.error(), HasSubstr("no 'progress' in its metadata"));
+  EXPECT_THAT(file.error(), HasSubstr("'progress' in its metadata is no JSON object"));
 }
 
 TEST(LdaState, TopicsMustBeThereOnceThereAreSome) {

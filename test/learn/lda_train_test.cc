@@ -158,8 +158,7 @@ TEST(LdaTrain, WeightTwoIsTheDocumentTwice) {
   EXPECT_LT(test::off_by(a.lambda, b.lambda), 1e-9);
 }
 
-// What no document of a shard has, its update does not have: so that little need be sent.
-TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
+TEST(LdaTrain, AnUpdateHoldsTheWordsOfItsDocumentsOnly) {
   const Documents documents = test::some_documents(60, 200, 11);
   const data::Part part = data::whole(test::dataset(documents), 4, 1, 1);
   for (const Send send : {Send::kModel, Send::kGradient}) {
@@ -167,17 +166,19 @@ TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
     p.batch_size = 60;
     Lda learner(p);
     learner.attach({.part = &part, .seed = 1});
-    const auto sum_of = [&](int from, int to) {
-      std::vector<double> sum(learner.update_size(), 0.0), update(sum.size());
-      for (int s = from; s < to; ++s) {
-        std::fill(update.begin(), update.end(), 0.0);
-        learner.work(s, update);
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += update[i];
-      }
-      return sum;
+    ShardMemory none;
+    const auto update_of = [&](int shard) {
+      exchange::Update update(learner.update_shape());
+      learner.work(shard, none, update);
+      update.settle();
+      return update;
     };
-    learner.absorb(sum_of(0, 4));
-    const std::vector<double> update = sum_of(2, 3);
+    exchange::Update total = update_of(0);
+    for (int s = 1; s < 4; ++s) total.add(update_of(s));
+    learner.absorb(total);
+
+    exchange::Update update(learner.update_shape());
+    learner.work(2, none, update);
     std::vector<bool> has(200, false);
     for (const data::RowRange& block : part.shards[2].blocks) {
       for (std::int64_t row = block.begin; row < block.end; ++row) {
@@ -188,9 +189,8 @@ TEST(LdaTrain, WordsThatWereNotTouchedAreZeroInAnUpdate) {
     }
     EXPECT_GT(std::count(has.begin(), has.end(), false), 50);
     for (std::size_t w = 0; w < 200; ++w) {
-      const double* const row = update.data() + w * 4;
-      const bool any = std::any_of(row, row + 4, [](double value) { return value != 0; });
-      EXPECT_EQ(any, has[w]) << to_string(send) << ", word " << w;
+      EXPECT_EQ(update.is_touched(0, static_cast<std::int64_t>(w)), has[w])
+          << to_string(send) << ", word " << w;
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
+#include "meanwhile/learn/metadata.h"
 
 namespace meanwhile::learn::kmeans {
 
@@ -18,15 +19,7 @@ const char* const kBestCounts = "best_counts";
 const char* const kSeeds = "seeds";
 const char* const kShown = "shown";
 
-Json metadata_json(const data::SafetensorsFile& file, const std::string& key) {
-  const auto found = file.metadata().find(key);
-  if (found == file.metadata().end())
-    throw Error(ErrorKind::kInput, "not a model: no '{}' in its metadata", key);
-  Json json = Json::parse(found->second, nullptr, false);
-  if (!json.is_object())
-    throw Error(ErrorKind::kInput, "not a model: '{}' in its metadata is no JSON object", key);
-  return json;
-}
+constexpr const char* kWhat = "a k-means model";
 
 template <class T>
 T field(const Json& json, const char* name, T otherwise) {
@@ -124,7 +117,7 @@ State KMeans::state() const {
 }
 
 void KMeans::restore(const data::SafetensorsFile& file) {
-  const Json progress = metadata_json(file, "progress");
+  const Json progress = metadata_json(file, "progress", kWhat);
   progress_.trial = counter(progress, "trial");
   progress_.round = counter(progress, "round");
   progress_.rounds = counter(progress, "rounds");
@@ -168,11 +161,8 @@ void KMeans::restore(const data::SafetensorsFile& file) {
 }
 
 Model load_model(const data::SafetensorsFile& file) {
-  const auto learner = file.metadata().find("learner");
-  if (learner == file.metadata().end() || learner->second != "kmeans") {
-    throw Error(ErrorKind::kInput, "not a k-means model");
-  }
-  const Json parameters = metadata_json(file, "parameters");
+  if (learner_of(file) != "kmeans") throw Error(ErrorKind::kInput, "not {}", kWhat);
+  const Json parameters = metadata_json(file, "parameters", kWhat);
   ReadCenters learned = read_centers(file, "centers", "counts");
   Model model;
   const auto metric = field<std::string>(parameters, "metric", to_string(Metric::kEuclidean));

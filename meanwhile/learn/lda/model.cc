@@ -9,6 +9,7 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/lda/documents.h"
 #include "meanwhile/learn/lda/parameters.h"
+#include "meanwhile/learn/metadata.h"
 
 namespace meanwhile::learn::lda {
 
@@ -23,19 +24,12 @@ constexpr double kMostCounted = 0x1p53;       // by a double, one by one
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
   Error error(ErrorKind::kInput, format, std::forward<Args>(args)...);
-  throw error.in("not a topic model");
-}
-
-Json metadata_json(const data::SafetensorsFile& file, const char* key) {
-  const auto found = file.metadata().find(key);
-  Json json = found == file.metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
-  if (!json.is_object()) refuse("'{}' is missing in its metadata", key);
-  return json;
+  throw error.in(fmt::format("not {}", kWhat));
 }
 
 Parameters read_parameters(const data::SafetensorsFile& file) {
   try {
-    return parameters_from_json(metadata_json(file, "parameters"));
+    return parameters_from_json(metadata_json(file, "parameters", kWhat));
   } catch (const Error& error) {
     // That a parameter is out of bounds is here no mistake of whoever typed the command.
     throw Error(ErrorKind::kInput, "{}", error.what());
@@ -139,13 +133,9 @@ std::vector<double> Model::prevalence() const {
 }
 
 Model load_model(const data::SafetensorsFile& file) {
-  const auto learner = file.metadata().find("learner");
-  if (learner == file.metadata().end() || learner->second != "lda") {
-    refuse("it was made by the learner '{}'",
-           learner == file.metadata().end() ? "" : learner->second);
-  }
+  if (learner_of(file) != "lda") refuse("it was made by the learner '{}'", learner_of(file));
   const Parameters parameters = read_parameters(file);
-  const Json about = metadata_json(file, "about");
+  const Json about = metadata_json(file, "about", kWhat);
   Model model;
   read_shape(file, model);
   if (model.topics != parameters.n_topics) {

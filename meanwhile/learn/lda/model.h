@@ -17,6 +17,9 @@
 
 namespace meanwhile::learn::lda {
 
+// For errors: "not a topic model: ...".
+inline constexpr const char* kWhat = "a topic model";
+
 // As a file: tensors "lambda" [words, topics], "alpha" [topics], "word_counts" [words] (how often
 // each word occurs in the training data), and once training has ended "top_words" [topics, n],
 // "together" [topics, n (n + 1) / 2] (see CoOccurrence); in the metadata "about": "documents",

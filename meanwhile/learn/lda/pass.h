@@ -1,5 +1,5 @@
 // The documents of a shard in a round: what they add to the shard's own copy of the topics, or to
-// the statistics of all. Included by lda.cc only.
+// the statistics of all. Included by train_stage.cc only.
 #pragma once
 
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "meanwhile/learn/lda/documents.h"
+#include "meanwhile/learn/lda/fit.h"
 #include "meanwhile/learn/lda/scratch.h"
 #include "meanwhile/learn/lda/special.h"
 
@@ -48,54 +49,66 @@ inline double prior_of(std::span<const T> alpha, std::size_t topics) {
 }
 
 template <class T>
-class Lda::Pass {
+class Pass {
  public:
   // `before`: documents of the shard so far. `log_theta`: to add E[log theta] of each document to.
-  Pass(const Lda& lda, ScratchPool<T>& benches, double before, std::span<double> log_theta)
-      : lda_(lda),
-        benches_(benches),
-        bench_(benches.take()),
-        K_(lda.topics()),
+  // `update`: in its block kTopics the words of the documents are touched. All are borrowed.
+  Pass(const Fit& fit, ScratchPool<T>& pool, double before, std::span<double> log_theta,
+       exchange::Update& update)
+      : fit_(fit),
+        pool_(pool),
+        scratch_(pool.take()),
+        update_(update),
+        sparse_(update.shape()[kTopics].sparse),
+        K_(fit.K()),
         width_(row_width<T>(K_)),
-        averaged_(lda.parameters_.send == Send::kModel),
-        options_(lda.infer_options()),
-        alpha_(benches.alpha),
+        averaged_(fit.parameters.send == Send::kModel),
+        options_(fit.infer_options()),
+        alpha_(pool.alpha),
         prior_(prior_of(alpha_, K_)),
         t_(before),
         log_theta_(log_theta),
         sums_(width_, T{1}) {
-    bench_->gain.resize(lda.words() * width_);
-    std::fill(bench_->gain.begin(), bench_->gain.end(), T{0});
-    bench_->gain_sums.assign(K_, 0.0);
-    bench_->norm = benches.norm;
-    bench_->digammas.resize(width_);
-    topics_ = {benches.topics.data(), bench_->gain.data(), 1, 1, 0};
+    if (scratch_->gain.size() != fit.V() * width_) {
+      scratch_->gain.resize(fit.V() * width_);
+      std::fill(scratch_->gain.begin(), scratch_->gain.end(), T{0});
+    }
+    scratch_->gain_sums.assign(K_, 0.0);
+    scratch_->norm = pool.norm;
+    scratch_->digammas.resize(width_);
+    topics_ = {pool.topics.data(), scratch_->gain.data(), 1, 1, 0};
     tail_.shards = 1;
   }
-  ~Pass() { benches_.give(std::move(bench_)); }
+  // A pass that was given up leaves gains behind: its scratch is not used again.
+  ~Pass() {
+    if (put_) pool_.give(std::move(scratch_));
+  }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
 
   void take(std::int64_t row) {
-    const data::Dataset& data = lda_.job_.part->data;
+    const data::Dataset& data = fit_.job.part->data;
     read_document(data.x, row, document());
     t_ += 1;
     if (document().words.empty()) return;
+    if (sparse_) {
+      for (const std::int32_t word : document().words) update_.touch<double>(kTopics, word);
+    }
     load();
     infer(document(), alpha_, K_, options_, x());
     count();
-    if (lda_.parameters_.learn_alpha) add_log_theta();
+    if (fit_.parameters.learn_alpha) add_log_theta();
     learn(data.weights.empty() ? 1 : data.weights[static_cast<std::size_t>(row)]);
   }
 
-  // words x topics: what documents added.
-  void put_topics(std::span<double> update) const {
-    for (std::size_t w = 0; w < lda_.words(); ++w) {
-      const T* const gain = bench_->gain.data() + w * width_;
-      for (std::size_t k = 0; k < K_; ++k) {
-        update[w * K_ + k] = topics_.gained * static_cast<double>(gain[k]);
-      }
-    }
+  // Puts what documents added to the topics into the update, word by word. The last call.
+  void put_topics() {
+    for_touched([&](std::int64_t word, T* gain) {
+      const std::span<double> to = update_.touch<double>(kTopics, word);
+      for (std::size_t k = 0; k < K_; ++k) to[k] = topics_.gained * static_cast<double>(gain[k]);
+      std::fill(gain, gain + width_, T{0});
+    });
+    put_ = true;
   }
   Tail tail() const {
     Tail tail = tail_;
@@ -110,8 +123,22 @@ class Lda::Pass {
   // Below it, what was gained is scaled afresh.
   static constexpr double kSmallestGain = 1e-6;
 
-  Document<T>& document() { return bench_->document; }
-  Inference<T>& x() { return bench_->inference; }
+  // Calls use(word, its gains) for the words that documents have had.
+  template <class Use>
+  void for_touched(const Use& use) {
+    T* const gain = scratch_->gain.data();
+    const auto one = [&](std::int64_t word) {
+      use(word, gain + static_cast<std::size_t>(word) * width_);
+    };
+    if (sparse_) {
+      for (const std::int64_t word : update_.touched(kTopics)) one(word);
+    } else {
+      for (std::int64_t word = 0; word < fit_.words; ++word) one(word);
+    }
+  }
+
+  Document<T>& document() { return scratch_->document; }
+  Inference<T>& x() { return scratch_->inference; }
 
   // The topics of the document's words, as they are by now.
   void load() {
@@ -119,26 +146,26 @@ class Lda::Pass {
       x().prepare(document(), width_);
       for (std::size_t i = 0; i < document().words.size(); ++i) {
         const auto word = static_cast<std::size_t>(document().words[i]);
-        std::copy_n(benches_.topics.data() + word * width_, width_, x().beta.data() + i * width_);
-        x().scale[i] = benches_.scale[word];
+        std::copy_n(pool_.topics.data() + word * width_, width_, x().beta.data() + i * width_);
+        x().scale[i] = pool_.scale[word];
       }
       return;
     }
-    const double level = topics_.level * static_cast<double>(lda_.words_);
+    const double level = topics_.level * static_cast<double>(fit_.words);
     for (std::size_t k = 0; k < K_; ++k) {
-      sums_[k] = static_cast<T>(topics_.kept * benches_.sums[k] +
-                                topics_.gained * bench_->gain_sums[k] + level);
+      sums_[k] = static_cast<T>(topics_.kept * pool_.sums[k] +
+                                topics_.gained * scratch_->gain_sums[k] + level);
     }
-    vector_exp_digamma(sums_, bench_->norm);
-    for (std::size_t k = 0; k < K_; ++k) bench_->norm[k] = 1 / bench_->norm[k];
-    for (std::size_t k = K_; k < width_; ++k) bench_->norm[k] = 0;
-    load_topics(topics_, bench_->norm, document(), x());
+    vector_exp_digamma(sums_, scratch_->norm);
+    for (std::size_t k = 0; k < K_; ++k) scratch_->norm[k] = 1 / scratch_->norm[k];
+    for (std::size_t k = K_; k < width_; ++k) scratch_->norm[k] = 0;
+    load_topics(topics_, scratch_->norm, document(), x());
   }
 
   void count() {
     tail_.iterations += static_cast<double>(x().iterations);
     // The same ones in every pass, so that passes can be compared.
-    if (lda_.rows_ < kFewDocuments || document_number(document()) >> 60 == 0) {
+    if (fit_.rows < kFewDocuments || document_number(document()) >> 60 == 0) {
       tail_.bound += bound_of<T>(document(), x(), alpha_, K_, prior_);
       tail_.bound_tokens += document().tokens;
     }
@@ -149,38 +176,42 @@ class Lda::Pass {
   void add_log_theta() {
     double gamma_sum = 0;
     for (std::size_t k = 0; k < K_; ++k) gamma_sum += static_cast<double>(x().gamma[k]);
-    vector_digamma(x().gamma, bench_->digammas);
+    vector_digamma(x().gamma, scratch_->digammas);
     const double whole[] = {gamma_sum};
     double digamma_sum[1];
     vector_digamma(whole, digamma_sum);
     for (std::size_t k = 0; k < K_; ++k) {
-      log_theta_[k] += static_cast<double>(bench_->digammas[k]) - digamma_sum[0];
+      log_theta_[k] += static_cast<double>(scratch_->digammas[k]) - digamma_sum[0];
     }
   }
 
   void learn(double weight) {
     double gained = weight;
     if (averaged_) {
-      const double rho = lda_.step(t_);
+      const double rho = fit_.step(t_);
       topics_.kept *= 1 - rho;
       topics_.gained *= 1 - rho;
-      topics_.level = (1 - rho) * topics_.level + rho * lda_.eta_;
-      gained = weight * rho * lda_.progress_.documents / topics_.gained;
+      topics_.level = (1 - rho) * topics_.level + rho * fit_.eta;
+      gained = weight * rho * fit_.progress.documents / topics_.gained;
     }
-    learn_words(document(), x(), static_cast<T>(gained), bench_->gain.data());
+    learn_words(document(), x(), static_cast<T>(gained), scratch_->gain.data());
     for (std::size_t k = 0; k < K_; ++k) {
-      bench_->gain_sums[k] +=
+      scratch_->gain_sums[k] +=
           gained * (static_cast<double>(x().gamma[k]) - static_cast<double>(alpha_[k]));
     }
     if (topics_.gained >= kSmallestGain) return;
-    for (T& value : bench_->gain) value *= static_cast<T>(topics_.gained);
-    for (double& sum : bench_->gain_sums) sum *= topics_.gained;
+    for_touched([&](std::int64_t, T* gain) {
+      for (std::size_t k = 0; k < width_; ++k) gain[k] *= static_cast<T>(topics_.gained);
+    });
+    for (double& sum : scratch_->gain_sums) sum *= topics_.gained;
     topics_.gained = 1;
   }
 
-  const Lda& lda_;
-  ScratchPool<T>& benches_;
-  std::unique_ptr<Scratch<T>> bench_;
+  const Fit& fit_;
+  ScratchPool<T>& pool_;
+  std::unique_ptr<Scratch<T>> scratch_;
+  exchange::Update& update_;
+  const bool sparse_;
   const std::size_t K_, width_;
   const bool averaged_;
   const InferOptions options_;
@@ -191,6 +222,7 @@ class Lda::Pass {
   std::vector<T> sums_;
   LazyTopics<T> topics_;
   Tail tail_;
+  bool put_ = false;
 };
 
 }  // namespace meanwhile::learn::lda

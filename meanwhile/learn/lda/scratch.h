@@ -1,4 +1,4 @@
-// What shards read and what they work with, while training.
+// What shards read and what they work with, while training. Included by train_stage.cc and pass.h.
 #pragma once
 
 #include <memory>
@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "meanwhile/base/buffer.h"
-#include "meanwhile/learn/lda/lda.h"
+#include "meanwhile/learn/lda/kernel.h"
 
 namespace meanwhile::learn::lda {
 
 template <class T>
-struct Lda::Scratch {
+struct Scratch {
   Document<T> document;
   Inference<T> inference;
-  base::Buffer<T> gain;  // words x width
+  base::Buffer<T> gain;  // words x width; all zeros between rounds
   std::vector<double> gain_sums;
   std::vector<T> norm, digammas;
 };
 
 template <class T>
-struct Lda::ScratchPool {
+struct ScratchPool {
   // The same for all shards of a round. `topics`: lambda, or where statistics are sent, beta and
   // its scale (kernel.h).
   base::Buffer<T> topics;
@@ -30,21 +30,21 @@ struct Lda::ScratchPool {
   std::unique_ptr<Scratch<T>> take() {
     const std::lock_guard lock(mutex);
     if (free.empty()) return std::make_unique<Scratch<T>>();
-    auto bench = std::move(free.back());
+    auto scratch = std::move(free.back());
     free.pop_back();
-    return bench;
+    return scratch;
   }
-  void give(std::unique_ptr<Scratch<T>> bench) {
+  void give(std::unique_ptr<Scratch<T>> scratch) {
     const std::lock_guard lock(mutex);
-    free.push_back(std::move(bench));
+    free.push_back(std::move(scratch));
   }
 
   std::mutex mutex;
   std::vector<std::unique_ptr<Scratch<T>>> free;
 };
 
-// Behind the words x topics numbers of a kTrain round; then the sums of held-out documents.
-struct Lda::Tail {
+// Behind the numbers by topic in a round of training; the sums of held-out documents come after.
+struct Tail {
   static constexpr std::size_t kSize = 8;
   double kept = 0, level = 0, shards = 0;  // of averaged models
   double documents = 0, tokens = 0;        // of the round, without empty ones

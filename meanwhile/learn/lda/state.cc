@@ -3,8 +3,11 @@
 #include <cmath>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/learn/described.h"
+#include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/lda/model.h"
-#include "meanwhile/learn/lda/scratch.h"
+#include "meanwhile/learn/lda/stages.h"
+#include "meanwhile/learn/metadata.h"
 
 namespace meanwhile::learn::lda {
 
@@ -13,17 +16,8 @@ using base::ErrorKind;
 
 namespace {
 
-Parameters parameters_of(const data::SafetensorsFile& file) {
-  const auto found = file.metadata().find("parameters");
-  const Json json =
-      found == file.metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
-  return json.is_object() ? parameters_from_json(json) : Parameters{};
-}
-
-}  // namespace
-
 template <class P, class Visit>
-void Lda::describe_progress(P& p, Visit&& visit) {
+void describe_progress(P& p, Visit&& visit) {
   visit("stage", p.stage);
   visit("pass", p.pass);
   visit("round", p.round);
@@ -38,45 +32,22 @@ void Lda::describe_progress(P& p, Visit&& visit) {
   visit("ended", p.ended);
 }
 
-State Lda::state() const {
-  State state;
-  state.learner = name();
-  const auto V = words_, K = parameters_.n_topics;
-  if (!lambda_.empty()) {
-    state.learned["lambda"] = data::tensor_of<double>(lambda_, {V, K});
-    state.learned["alpha"] = data::tensor_of<double>(alpha_, {K});
-    state.learned["word_counts"] = data::tensor_of<double>(word_counts_, {V});
-  }
-  if (!together_.counts.empty()) {
-    state.learned["top_words"] = data::tensor_of<std::int32_t>(top_.words, {K, top_.each});
-    state.learned["together"] =
-        data::tensor_of<double>(together_.counts, {K, top_.each * (top_.each + 1) / 2});
-  }
-  state.parameters = to_json(parameters_);
-  describe_progress(progress_,
-                    [&](const char* name, const auto& field) { state.progress[name] = field; });
-  state.about = {{"documents", progress_.documents},
-                 {"tokens", progress_.tokens},
-                 {"eta", eta_},
-                 {"counted", together_.documents}};
-  if (!vocabulary_.empty()) state.about["words"] = vocabulary_;
-  return state;
-}
-
-void Lda::restore(const data::SafetensorsFile& file) {
-  const auto found = file.metadata().find("progress");
-  const Json json =
-      found == file.metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
-  if (!json.is_object()) {
-    throw Error(ErrorKind::kInput, "not a topic model: no 'progress' in its metadata");
-  }
+Progress read_progress(const data::SafetensorsFile& file) {
+  const Json json = metadata_json(file, "progress", kWhat);
   Progress progress;
   try {
     describe_progress(progress, [&](const char* name, auto& field) {
-      if (json.contains(name)) json.at(name).get_to(field);
+      if constexpr (std::is_same_v<std::decay_t<decltype(field)>, StageName>) {
+        const auto stage = json.value(name, to_string(field));
+        const auto known = find_choice<StageName>(stage);
+        if (!known) throw Error(ErrorKind::kInput, "not {}: its stage is '{}'", kWhat, stage);
+        field = *known;
+      } else {
+        get_field(json, name, field);
+      }
     });
   } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorKind::kInput, "not a topic model: its progress has the wrong types");
+    throw Error(ErrorKind::kInput, "not {}: its progress has the wrong types", kWhat);
   }
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   const auto count = [](double value) { return value >= 0 && std::isfinite(value); };
@@ -85,36 +56,66 @@ void Lda::restore(const data::SafetensorsFile& file) {
       !count(progress.old_documents) || !count(progress.pass_tokens) ||
       !std::isfinite(progress.pass_bound) || !std::isfinite(progress.objective) ||
       !std::isfinite(progress.last_pass)) {
-    throw Error(ErrorKind::kInput, "not a topic model: its progress is impossible");
+    throw Error(ErrorKind::kInput, "not {}: its progress is impossible", kWhat);
   }
-  progress_ = progress;
-  if (stage() == Stage::kStatistics && !continued()) return;
+  return progress;
+}
+
+}  // namespace
+
+State Lda::state() const {
+  State state;
+  state.learner = name();
+  const std::int64_t V = fit_.words, K = fit_.parameters.n_topics;
+  if (!fit_.lambda.empty()) {
+    state.learned["lambda"] = data::tensor_of<double>(fit_.lambda, {V, K});
+    state.learned["alpha"] = data::tensor_of<double>(fit_.alpha, {K});
+    state.learned["word_counts"] = data::tensor_of<double>(fit_.word_counts, {V});
+  }
+  state.parameters = to_json(fit_.parameters);
+  describe_progress(fit_.progress, [&](const char* name, const auto& field) {
+    put_field(state.progress, name, field);
+  });
+  state.about = {{"documents", fit_.progress.documents},
+                 {"tokens", fit_.progress.tokens},
+                 {"eta", fit_.eta},
+                 {"counted", 0.0}};
+  if (!fit_.vocabulary.empty()) state.about["words"] = fit_.vocabulary;
+  stage(StageName::kScore).save(state);
+  return state;
+}
+
+void Lda::restore(const data::SafetensorsFile& file) {
+  fit_.progress = read_progress(file);
+  if (fit_.progress.stage == StageName::kStatistics && !fit_.continued()) return;
   Model model = load_model(file);
-  if (model.topics != parameters_.n_topics) {
+  if (model.topics != fit_.parameters.n_topics) {
     throw Error(ErrorKind::kUsage, "the model has n_topics={}, which cannot change", model.topics);
   }
-  words_ = model.words;
-  lambda_ = std::move(model.lambda);
-  alpha_ = std::move(model.alpha);
-  word_counts_ = std::move(model.word_counts);
-  if (model.vocabulary != nullptr) vocabulary_ = model.vocabulary->words();
+  fit_.words = model.words;
+  fit_.lambda = std::move(model.lambda);
+  fit_.alpha = std::move(model.alpha);
+  fit_.word_counts = std::move(model.word_counts);
+  if (model.vocabulary != nullptr) fit_.vocabulary = model.vocabulary->words();
   // Where passes had run out, more may be allowed now; what was enough may not be enough.
-  const bool ran_out = progress_.ended.ending == Ending::kRanOut;
-  const bool converged = progress_.ended.ending == Ending::kConverged;
-  if (ran_out || (converged && parameters_.tol < parameters_of(file).tol)) {
-    progress_.ended = {};
-    progress_.stage = "train";
+  const Ending ending = fit_.progress.ended.ending;
+  const auto tol_was = [&] {
+    return parameters_from_json(metadata_json(file, "parameters", kWhat)).tol;
+  };
+  if (ending == Ending::kRanOut ||
+      (ending == Ending::kConverged && fit_.parameters.tol < tol_was())) {
+    fit_.progress.ended = {};
+    fit_.progress.stage = StageName::kTrain;
   }
 }
 
 void Lda::start_from(const data::SafetensorsFile& file) {
   restore(file);
-  if (stage() == Stage::kStatistics) return;  // nothing was learned since
-  const double documents = progress_.documents, tokens = progress_.tokens, seen = progress_.seen;
-  progress_ = {};
-  progress_.old_documents = documents;
-  progress_.tokens = tokens;
-  progress_.seen = seen;
+  if (fit_.progress.stage == StageName::kStatistics) return;  // nothing was learned since
+  const Progress before = std::exchange(fit_.progress, {});
+  fit_.progress.old_documents = before.documents;
+  fit_.progress.tokens = before.tokens;
+  fit_.progress.seen = before.seen;
 }
 
 }  // namespace meanwhile::learn::lda

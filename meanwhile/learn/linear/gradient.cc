@@ -20,13 +20,17 @@ constexpr std::int64_t kAhead = 3;  // rows
 template <class M, class W>
 class Pass {
  public:
+  // `features`, `intercepts`: to add the gradient to, or null. `rows`: see Gradient.
   Pass(const M& m, const Problem& problem, const Examples& examples, std::span<const W> w,
-       std::span<W> gradient)
+       W* features, W* intercepts, const Gradient& rows)
       : m_(m),
         problem_(problem),
         examples_(examples),
         w_(w),
-        gradient_(gradient),
+        features_(features),
+        intercepts_(intercepts),
+        rows_(rows.rows),
+        block_(rows.block),
         sharp_(problem.loss),
         z_(problem.outputs) {
     sharp_.smoothing = 0;
@@ -47,9 +51,10 @@ class Pass {
       sums_.sharp += problem_.loss.smoothing > 0 ? weight * sharp_.value(z, y) : loss;
       if (!problem_.classes.empty() && (z > 0) == (y > 0)) sums_.right += weight;
       const double slope = weight * problem_.loss.slope(z, y);
-      if (gradient_.empty() || slope == 0) return;
-      add(r, slope, gradient_.data());
-      if (problem_.intercept) gradient_[problem_.intercepts()] += static_cast<W>(slope);
+      if (features_ == nullptr || slope == 0) return;
+      touch(r);
+      add(r, slope, features_);
+      if (problem_.intercept) intercepts_[0] += static_cast<W>(slope);
       return;
     }
     if constexpr (std::is_same_v<W, double>) several(r, label, weight);
@@ -68,6 +73,12 @@ class Pass {
 
  private:
   template <class R>
+  void touch(const R& r) {
+    if (rows_ == nullptr) return;
+    for (std::size_t k = 0; k < r.size; ++k) rows_->touch<double>(block_, r.columns[k]);
+  }
+
+  template <class R>
   void several(const R& r, double label, double weight) {
     const std::size_t C = problem_.outputs;
     std::copy_n(w_.data() + problem_.intercepts(), C, z_.data());
@@ -83,18 +94,21 @@ class Pass {
     const double loss = weight * problem_.loss_and_slopes(z_, label);
     sums_.loss += loss;
     if (problem_.loss.smoothing == 0) sums_.sharp += loss;
-    if (gradient_.empty()) return;
+    if (features_ == nullptr) return;
     for (double& slope : z_) slope *= weight;
-    add(r, z_.data(), C, gradient_.data());
+    touch(r);
+    add(r, z_.data(), C, features_);
     if (!problem_.intercept) return;
-    for (std::size_t c = 0; c < C; ++c) gradient_[problem_.intercepts() + c] += z_[c];
+    for (std::size_t c = 0; c < C; ++c) intercepts_[c] += z_[c];
   }
 
   const M& m_;
   const Problem& problem_;
   const Examples& examples_;
   const std::span<const W> w_;
-  const std::span<W> gradient_;
+  W *const features_, *const intercepts_;
+  exchange::Update* const rows_;
+  const int block_;
   LossFunction sharp_;
   std::vector<double> z_;
   LossSums sums_;
@@ -145,9 +159,10 @@ namespace {
 
 template <class M, class W>
 LossSums pass_over(const M& m, const Problem& problem, const Examples& examples, int shard,
-                   std::span<const W> w, const PassOptions& options, std::span<W> gradient) {
+                   std::span<const W> w, const PassOptions& options, W* features, W* intercepts,
+                   const Gradient& touched) {
   const data::Shard& rows = examples.shard(shard);
-  Pass<M, W> pass(m, problem, examples, w, gradient);
+  Pass<M, W> pass(m, problem, examples, w, features, intercepts, touched);
   const auto wanted = [&](std::int64_t position) {
     if (options.rows == Rows::kAll || !examples.holds_out()) return options.rows != Rows::kHeldOut;
     return examples.held_out(shard, position) == (options.rows == Rows::kHeldOut);
@@ -170,23 +185,51 @@ LossSums pass_over(const M& m, const Problem& problem, const Examples& examples,
 
 }  // namespace
 
+Gradient Gradient::in(exchange::Update& update, int features, int rest, std::size_t outputs) {
+  const exchange::Block& shape = update.shape()[static_cast<std::size_t>(features)];
+  if (shape.rows == 0) return {};
+  return {update.dense<double>(features), update.dense<double>(rest).first(outputs),
+          shape.sparse ? &update : nullptr, features};
+}
+
+namespace {
+
+// The pass in float32: the gradient is gathered in float32, too, and then added.
+LossSums narrow_pass(const data::Sparse<float>& m, const Problem& problem, const Examples& examples,
+                     int shard, const PassOptions& options, const Gradient& gradient) {
+  const std::size_t D = gradient.features.size();
+  std::vector<float> gathered(D + gradient.intercepts.size());
+  float* const features = gathered.empty() ? nullptr : gathered.data();
+  const LossSums sums = pass_over<data::Sparse<float>, float>(
+      m, problem, examples, shard, options.narrow, options, features, features + D, {});
+  for (std::size_t i = 0; i < D; ++i) {
+    if (gradient.rows == nullptr) {
+      gradient.features[i] += static_cast<double>(gathered[i]);
+    } else if (gathered[i] != 0) {
+      gradient.rows->touch<double>(gradient.block, static_cast<std::int64_t>(i))[0] +=
+          static_cast<double>(gathered[i]);
+    }
+  }
+  for (std::size_t c = 0; c < gradient.intercepts.size(); ++c) {
+    gradient.intercepts[c] += static_cast<double>(gathered[D + c]);
+  }
+  return sums;
+}
+
+}  // namespace
+
 LossSums pass(const Problem& problem, const Examples& examples, int shard,
-              std::span<const double> w, const PassOptions& options, std::span<double> gradient) {
+              std::span<const double> w, const PassOptions& options, const Gradient& gradient) {
   return std::visit(
       [&](const auto& m) {
         using M = std::decay_t<decltype(m)>;
         if constexpr (std::is_same_v<M, data::Sparse<float>>) {
           if (!options.narrow.empty() && goes_narrow(problem, examples.x())) {
-            std::vector<float> gathered(gradient.size());
-            const LossSums sums =
-                pass_over<M, float>(m, problem, examples, shard, options.narrow, options, gathered);
-            for (std::size_t i = 0; i < gathered.size(); ++i) {
-              gradient[i] += static_cast<double>(gathered[i]);
-            }
-            return sums;
+            return narrow_pass(m, problem, examples, shard, options, gradient);
           }
         }
-        return pass_over<M, double>(m, problem, examples, shard, w, options, gradient);
+        return pass_over<M, double>(m, problem, examples, shard, w, options,
+                                    gradient.features.data(), gradient.intercepts.data(), gradient);
       },
       examples.x());
 }
@@ -212,6 +255,9 @@ void statistics(const Examples& examples, int shard, Statistics& sums) {
             sums.norm_squared += x * x;
             if (sums.moments.empty()) continue;
             const std::size_t column = r.columns ? static_cast<std::size_t>(r.columns[k]) : k;
+            if (sums.touched != nullptr) {
+              sums.touched->touch<double>(0, static_cast<std::int64_t>(column));
+            }
             sums.moments[each * column] += weight * x * x;
             if (each == 2) sums.moments[2 * column + 1] += weight * x;
           }

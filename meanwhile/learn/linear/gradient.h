@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "meanwhile/exchange/update.h"
 #include "meanwhile/learn/linear/problem.h"
 
 namespace meanwhile::learn::linear {
@@ -29,10 +30,31 @@ struct PassOptions {
 // Whether a pass over `x` would use them.
 bool goes_narrow(const Problem& problem, const data::Matrix& x);
 
-// `gradient` (of problem.size(), or empty: not wanted) is added to. Intercepts of a problem without
-// any get no gradient.
+// Where a gradient is added to: D x C numbers for the columns, C for the intercepts. Empty: not
+// wanted. Borrowed.
+struct Gradient {
+  std::span<double> features, intercepts;
+  // Where `features` are a sparse block: the update and the number of the block, whose rows are
+  // touched before they are added to.
+  exchange::Update* rows = nullptr;
+  int block = 0;
+
+  // The block `features` of the update (none: not wanted) and the first numbers of block `rest`.
+  static Gradient in(exchange::Update& update, int features, int rest, std::size_t outputs);
+};
+
+// Intercepts of a problem without any get no gradient.
 LossSums pass(const Problem& problem, const Examples& examples, int shard,
-              std::span<const double> w, const PassOptions& options, std::span<double> gradient);
+              std::span<const double> w, const PassOptions& options, const Gradient& gradient);
+// The same with one vector of problem.size() numbers, or none.
+inline LossSums pass(const Problem& problem, const Examples& examples, int shard,
+                     std::span<const double> w, const PassOptions& options,
+                     std::span<double> gradient) {
+  if (gradient.empty()) return pass(problem, examples, shard, w, options, Gradient{});
+  return pass(
+      problem, examples, shard, w, options,
+      Gradient{gradient.first(problem.intercepts()), gradient.subspan(problem.intercepts())});
+}
 
 // Sums over the training rows of a shard that fix scales and weights before the first step.
 struct Statistics {
@@ -42,6 +64,7 @@ struct Statistics {
   std::span<double> class_weight;       // sample weights by class
   // Weighted second moments of the columns, or second and first side by side; empty: not wanted.
   std::span<double> moments;
+  exchange::Update* touched = nullptr;  // where `moments` are a sparse block, its number 0
 };
 void statistics(const Examples& examples, int shard, Statistics& sums);
 

@@ -7,6 +7,7 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/linear/measures.h"
 #include "meanwhile/learn/linear/rows.h"
+#include "meanwhile/learn/metadata.h"
 
 namespace meanwhile::learn::linear {
 
@@ -16,15 +17,6 @@ using base::ErrorKind;
 namespace {
 
 constexpr std::int64_t kBlock = 4096;  // rows
-
-Json metadata_json(const data::SafetensorsFile& file, const char* key) {
-  const auto found = file.metadata().find(key);
-  Json json = found == file.metadata().end() ? Json() : Json::parse(found->second, nullptr, false);
-  if (!json.is_object()) {
-    throw Error(ErrorKind::kInput, "not a linear model: '{}' is missing in its metadata", key);
-  }
-  return json;
-}
 
 template <class T>
 void get(const Json& json, const char* name, T& value) {
@@ -68,11 +60,11 @@ std::string Model::feature_name(std::int64_t j) const {
 
 Model load_model(const data::SafetensorsFile& file) {
   Model model;
-  const auto learner = file.metadata().find("learner");
-  model.kind = kind_of(learner == file.metadata().end() ? "" : learner->second);
-  model.parameters = metadata_json(file, "parameters");
+  model.kind = kind_of(learner_of(file));
+  model.parameters = metadata_json(file, "parameters", kWhat);
   const Parameters parameters = settled(model.kind, parameters_from_json(model.parameters));
-  const Json about = metadata_json(file, "about"), progress = metadata_json(file, "progress");
+  const Json about = metadata_json(file, "about", kWhat);
+  const Json progress = metadata_json(file, "progress", kWhat);
   get(about, "classes", model.classes);
   get(about, "softmax", model.softmax);
   get(about, "class_names", model.class_names);

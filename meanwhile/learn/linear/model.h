@@ -13,6 +13,9 @@
 
 namespace meanwhile::learn::linear {
 
+// For errors: "not a linear model: ...".
+inline constexpr const char* kWhat = "a linear model";
+
 struct Model {
   Kind kind = Kind::kSvm;
   LossFunction loss;

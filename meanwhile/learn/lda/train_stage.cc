@@ -1,0 +1,223 @@
+// Training: in a round each shard infers the topics of its next documents. Either every document
+// changes the shard's own copy of the topics, and copies are averaged; or statistics of all
+// documents are summed, for one step of all.
+//
+// Update: topics gained, or statistics, by word | E[log theta] by topic, tail, held-out sums.
+//
+// Averaged models travel as what documents added to them (a word that no document has is absent)
+// and as the two numbers that say how all the rest faded: lambda of a shard = kept * lambda before
+// + gained + level.
+#include <cmath>
+
+#include "meanwhile/learn/lda/alpha.h"
+#include "meanwhile/learn/lda/pass.h"
+#include "meanwhile/learn/lda/stages.h"
+#include "meanwhile/learn/shuffled_rows.h"
+
+namespace meanwhile::learn::lda {
+
+namespace {
+
+// Sums over words, block by block in order: the same for any number of threads.
+std::vector<double> topic_sums(base::ThreadPool& pool, std::span<const double> lambda,
+                               std::size_t words, std::size_t topics) {
+  const std::size_t blocks = (words + kWordsOfTask - 1) / kWordsOfTask;
+  std::vector<double> parts(blocks * topics, 0.0), sums(topics, 0.0);
+  for_words(pool, words, [&](std::size_t begin, std::size_t end, std::size_t block) {
+    double* const part = parts.data() + block * topics;
+    for (std::size_t w = begin; w < end; ++w) {
+      for (std::size_t k = 0; k < topics; ++k) part[k] += lambda[w * topics + k];
+    }
+  });
+  for (std::size_t i = 0; i < parts.size(); ++i) sums[i % topics] += parts[i];
+  return sums;
+}
+
+class TrainStage final : public LdaStage {
+ public:
+  explicit TrainStage(Fit& fit) : fit_(fit) {}
+  StageName name() const override { return StageName::kTrain; }
+
+  void begin() override {
+    if (fit_.parameters.precision == Precision::kSingle) {
+      if (single_ == nullptr) single_ = std::make_unique<ScratchPool<float>>();
+      prepare(*single_);
+    } else {
+      if (double_ == nullptr) double_ = std::make_unique<ScratchPool<double>>();
+      prepare(*double_);
+    }
+    // Held-out documents are measured at the end of each pass.
+    fit_.measurer = nullptr;
+    const bool new_pass = fit_.progress.round == 0 && fit_.progress.pass > 0;
+    if (fit_.job.eval != nullptr && new_pass) fit_.make_measurer();
+  }
+
+  exchange::UpdateShape update_shape() const override {
+    constexpr double kFew = 0;  // values: that there are more shows when words are touched
+    return {rows_block(fit_.words, fit_.parameters.n_topics, kFew),
+            {.rows = static_cast<std::int64_t>(fit_.K() + Tail::kSize + Sums::kSize)}};
+  }
+
+  void work(int shard, exchange::Update& update) const override {
+    if (single_ != nullptr) return work(shard, update, *single_);
+    work(shard, update, *double_);
+  }
+
+  StageName absorb(const exchange::Update& total, Outcome& outcome) override;
+
+ private:
+  template <class T>
+  void work(int shard, exchange::Update& update, ScratchPool<T>& pool) const;
+  template <class T>
+  void prepare(ScratchPool<T>& pool) const;
+  void move_topics(const exchange::Update& total, const Tail& tail);
+  void learn_alpha(std::span<const double> log_theta, double documents);
+  void end_pass();
+
+  Fit& fit_;
+  std::unique_ptr<ScratchPool<float>> single_;
+  std::unique_ptr<ScratchPool<double>> double_;
+};
+
+// Makes all that shards read from the topics.
+template <class T>
+void TrainStage::prepare(ScratchPool<T>& pool) const {
+  const std::size_t K = fit_.K(), width = row_width<T>(K);
+  pool.sums = topic_sums(*fit_.job.pool, fit_.lambda, fit_.V(), K);
+  std::vector<double> expected(K);
+  vector_exp_digamma(pool.sums, expected);
+  pool.norm.assign(width, T{0});
+  pool.alpha.assign(width, T{0});
+  for (std::size_t k = 0; k < K; ++k) {
+    pool.norm[k] = static_cast<T>(1 / expected[k]);
+    pool.alpha[k] = static_cast<T>(fit_.alpha[k]);
+  }
+  const bool expect = fit_.parameters.send == Send::kGradient;
+  pool.topics.resize(fit_.V() * width);
+  pool.scale.resize(expect ? fit_.V() : 0);
+  for_words(*fit_.job.pool, fit_.V(), [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t w = begin; w < end; ++w) {
+      T* const row = pool.topics.data() + w * width;
+      for (std::size_t k = 0; k < K; ++k) row[k] = static_cast<T>(fit_.lambda[w * K + k]);
+      std::fill(row + K, row + width, T{0});
+    }
+    if (!expect) return;
+    expect_rows(std::span(pool.topics.data() + begin * width, (end - begin) * width),
+                std::span<const T>(pool.norm), std::span(pool.scale).subspan(begin, end - begin));
+  });
+}
+
+template <class T>
+void TrainStage::work(int shard, exchange::Update& update, ScratchPool<T>& pool) const {
+  const data::Shard& mine = fit_.shard(shard);
+  const Progress& progress = fit_.progress;
+  const std::span<double> rest = update.dense<double>(kRest);
+  const std::span<double> tail = rest.subspan(fit_.K(), Tail::kSize);
+  fit_.measure_held_out(shard, rest.subspan(fit_.K() + Tail::kSize));
+  const std::int64_t begin = mine.rows * progress.round / fit_.rounds_a_pass;
+  const std::int64_t end = mine.rows * (progress.round + 1) / fit_.rounds_a_pass;
+  if (begin == end) {
+    Tail none;
+    none.kept = none.shards = mine.rows > 0 ? 1 : 0;
+    return none.put(tail);
+  }
+  // Documents of this shard before: those of earlier data were shared by as many.
+  const double before = progress.old_documents / std::max(1, fit_.busy_shards) +
+                        static_cast<double>(progress.pass * mine.rows + begin);
+  Pass<T> pass(fit_, pool, before, rest.first(fit_.K()), update);
+  std::int64_t position = 0;
+  ShuffledRows order(mine, fit_.job.seed, static_cast<std::uint32_t>(progress.pass), skip_none);
+  for (auto rows = order.next(); !rows.empty() && position < end; rows = order.next()) {
+    for (const std::int64_t row : rows) {
+      if (position >= begin && position < end) pass.take(row);
+      ++position;
+    }
+  }
+  pass.put_topics();
+  pass.tail().put(tail);
+}
+
+void TrainStage::move_topics(const exchange::Update& total, const Tail& tail) {
+  const std::size_t K = fit_.K();
+  const Progress& progress = fit_.progress;
+  double kept = 1, gained = 0, level = 0;
+  if (fit_.parameters.send == Send::kModel) {
+    kept = tail.kept / tail.shards;
+    gained = 1 / tail.shards;
+    level = tail.level / tail.shards;
+  } else if (tail.documents > 0) {
+    const double rho =
+        fit_.step(static_cast<double>(progress.pass * fit_.rounds_a_pass + progress.round) +
+                  progress.old_documents / std::max(1.0, tail.documents));
+    kept = 1 - rho;
+    gained = rho * progress.documents / tail.documents;
+    level = rho * fit_.eta;
+  }
+  const std::vector<double> absent(K, 0.0);
+  for_words(*fit_.job.pool, fit_.V(), [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t w = begin; w < end; ++w) {
+      const auto word = static_cast<std::int64_t>(w);
+      const bool touched = total.is_touched(kTopics, word);
+      const double* const sum = touched ? total.row<double>(kTopics, word).data() : absent.data();
+      double* const row = fit_.lambda.data() + w * K;
+      for (std::size_t k = 0; k < K; ++k) row[k] = kept * row[k] + gained * sum[k] + level;
+    }
+  });
+}
+
+StageName TrainStage::absorb(const exchange::Update& total, Outcome& outcome) {
+  const std::span<const double> rest = total.dense<double>(kRest);
+  const Tail tail = Tail::get(rest.subspan(fit_.K()));
+  Progress& progress = fit_.progress;
+  move_topics(total, tail);
+  if (fit_.parameters.learn_alpha && tail.documents > 0) {
+    learn_alpha(rest.first(fit_.K()), tail.documents);
+  }
+  progress.seen += tail.documents;
+  progress.pass_bound += tail.bound;
+  progress.pass_tokens += tail.bound_tokens;
+  if (tail.bound_tokens > 0) progress.objective = -tail.bound / tail.bound_tokens;
+  outcome.objective = progress.objective;
+  outcome.record = {{"documents", progress.seen},
+                    {"perplexity", std::exp(progress.objective)},
+                    {"iterations", tail.documents > 0 ? tail.iterations / tail.documents : 0}};
+  fit_.record_held_out(rest.subspan(fit_.K() + Tail::kSize), outcome);
+  if (++progress.round >= fit_.rounds_a_pass) end_pass();
+  fit_.end_when_done();
+  if (progress.ended) return StageName::kScore;
+  begin();
+  return StageName::kTrain;
+}
+
+// Compares with the pass before.
+void TrainStage::end_pass() {
+  Progress& progress = fit_.progress;
+  progress.round = 0;
+  ++progress.pass;
+  const double now = progress.pass_tokens > 0 ? progress.pass_bound / progress.pass_tokens : 0;
+  const double gained = now - progress.last_pass;
+  if (fit_.parameters.tol > 0 && progress.pass > 1 && gained < fit_.parameters.tol) {
+    progress.ended = {
+        Ending::kConverged,
+        fmt::format("converged: pass {} gained {:.2g} nats a word", progress.pass, gained)};
+  }
+  progress.last_pass = now;
+  progress.pass_bound = progress.pass_tokens = 0;
+}
+
+// In the logarithm, and only a part of the way: few documents are no reason to change much.
+void TrainStage::learn_alpha(std::span<const double> log_theta, double documents) {
+  std::vector<double> means(log_theta.begin(), log_theta.end());
+  for (double& mean : means) mean /= documents;
+  const std::vector<double> best = likeliest_alpha(means, fit_.alpha);
+  constexpr double kPart = 0.3;
+  for (std::size_t k = 0; k < fit_.K(); ++k) {
+    fit_.alpha[k] *= std::pow(best[k] / fit_.alpha[k], kPart);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<LdaStage> train_stage(Fit& fit) { return std::make_unique<TrainStage>(fit); }
+
+}  // namespace meanwhile::learn::lda
