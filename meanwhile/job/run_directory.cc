@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <optional>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -52,22 +50,6 @@ std::vector<fs::path> checkpoints_in(const fs::path& run) {
   }
   std::sort(found.begin(), found.end());
   return found;
-}
-
-// Where a state comes from.
-struct Origin {
-  std::int64_t rounds = 0;
-  std::string data;  // its hash, where the file says it
-};
-
-Origin origin_of(const fs::path& path) {
-  const data::SafetensorsFile file(path);
-  try {
-    const auto found = file.metadata().find("data_sha256");
-    return {rounds_of(file), found == file.metadata().end() ? "" : found->second};
-  } catch (Error& e) {
-    throw e.in(path.string());
-  }
 }
 
 // Paths and command lines need not be UTF-8; what is not is replaced.
@@ -128,30 +110,7 @@ void RunDirectory::discard() {
   }
 }
 
-fs::path RunDirectory::newest_state() const {
-  std::vector<fs::path> candidates = checkpoints_in(path_);
-  if (fs::exists(path_ / "model.safetensors")) candidates.push_back(path_ / "model.safetensors");
-  std::optional<fs::path> newest;
-  std::optional<Error> unreadable;
-  std::int64_t most_rounds = 0;
-  std::string data;  // that the newest is of
-  for (const fs::path& candidate : candidates) {
-    try {
-      const auto [rounds, of_data] = origin_of(candidate);
-      if (newest && rounds < most_rounds) continue;
-      // The model comes last.
-      if (newest && rounds == most_rounds && !data.empty() && of_data != data) continue;
-      newest = candidate;
-      most_rounds = rounds;
-      data = of_data;
-    } catch (const Error& e) {
-      unreadable = e;
-    }
-  }
-  if (newest) return *newest;
-  if (unreadable) throw *unreadable;
-  throw Error(ErrorKind::kInput, "{}: holds neither a model nor a checkpoint yet", path_.string());
-}
+fs::path RunDirectory::newest_state() const { return learn::newest_state(path_); }
 
 void RunDirectory::write_run(const Json& fields) {
   Json all = is_run(path_) ? run() : Json::object();
@@ -253,7 +212,7 @@ StateFile state_file(const learn::State& state, std::int64_t rounds,
       {"about", text_of(state.about.is_null() ? base::Json::object() : state.about, -1)},
       {"rounds", std::to_string(rounds)},
       {"version", base::kVersion},
-      {"format_version", "1"}};
+      {"format_version", learn::kStateFormatVersion}};
   if (!data_sha256.empty()) metadata["data_sha256"] = data_sha256;
   return {std::move(tensors), std::move(metadata)};
 }
@@ -262,19 +221,6 @@ void write_state(const fs::path& path, const learn::State& state, std::int64_t r
                  const std::string& data_sha256) {
   const StateFile file = state_file(state, rounds, data_sha256);
   data::write_safetensors(path, file.tensors, file.metadata);
-}
-
-std::int64_t rounds_of(const data::SafetensorsFile& file) {
-  const auto found = file.metadata().find("rounds");
-  std::int64_t rounds = -1;
-  if (found != file.metadata().end()) {
-    const std::string& text = found->second;
-    std::from_chars(text.data(), text.data() + text.size(), rounds);
-  }
-  if (rounds < 0) {
-    throw Error(ErrorKind::kInput, "is not a model file: its metadata does not count the rounds");
-  }
-  return rounds;
 }
 
 }  // namespace meanwhile::job

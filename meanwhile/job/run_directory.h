@@ -15,6 +15,7 @@
 
 #include "meanwhile/base/trace.h"
 #include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/state_file.h"
 
 namespace meanwhile::job {
 
@@ -32,9 +33,7 @@ class RunDirectory {
   const std::filesystem::path& path() const { return path_; }
   // Where create() moved the run directory that was at path(); empty when there was none.
   const std::filesystem::path& aside() const { return aside_; }
-  // Of model and checkpoints the one with most rounds that can be read. Of equals the model, unless
-  // the checkpoint is of other data: then a run has begun with that since.
-  // THROWS Error(kInput) when there is none.
+  // See learn::newest_state.
   std::filesystem::path newest_state() const;
 
   // Each replaces its file whole. write_run merges `fields` into what run.json holds; null removes.
@@ -77,7 +76,6 @@ StateFile state_file(const learn::State& state, std::int64_t rounds,
 void write_state(const std::filesystem::path& path, const learn::State& state, std::int64_t rounds,
                  const std::string& data_sha256 = {});
 
-// The rounds behind a file that write_state wrote.
-std::int64_t rounds_of(const data::SafetensorsFile& file);
+using learn::rounds_of;
 
 }  // namespace meanwhile::job

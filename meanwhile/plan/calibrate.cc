@@ -25,7 +25,7 @@ std::vector<std::vector<double>> gathered(transport::Transport& transport,
 
 }  // namespace
 
-Machine calibrate(const CalibrateOptions& options) {
+Machine calibrate(const learn::Registry& registry, const CalibrateOptions& options) {
   const auto say = [&](const std::string& what) {
     if (options.say) options.say(what);
   };
@@ -39,7 +39,7 @@ Machine calibrate(const CalibrateOptions& options) {
     machine.disk = measure_disk(options.folder);
   }
   machine.round = measure_round(options);
-  machine.rates = measure_rates(options);
+  machine.rates = measure_rates(registry, options);
   if (!several) {
     say("all threads together");
     machine.together = measure_together(options);

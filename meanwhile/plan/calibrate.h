@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "meanwhile/exchange/partial.h"
+#include "meanwhile/learn/registry.h"
 #include "meanwhile/plan/machine.h"
 #include "meanwhile/storage/blob_store.h"
 #include "meanwhile/transport/transport.h"
@@ -28,11 +29,11 @@ struct CalibrateOptions {
   std::function<void(const std::string&)> say;
 };
 
-// THROWS what transports and stores throw.
-Machine calibrate(const CalibrateOptions& options);
+// Measures the learners of `registry` and the rest. THROWS what transports and stores throw.
+Machine calibrate(const learn::Registry& registry, const CalibrateOptions& options);
 
 // The parts, one by one.
-std::vector<Rate> measure_rates(const CalibrateOptions& options);
+std::vector<Rate> measure_rates(const learn::Registry& registry, const CalibrateOptions& options);
 double measure_together(const CalibrateOptions& options);  // see Machine::together
 double measure_round(const CalibrateOptions& options);     // seconds of one that does nothing
 double measure_memory();

@@ -7,8 +7,7 @@
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
-#include "meanwhile/learn/lda/lda.h"
-#include "meanwhile/learn/linear/linear.h"
+#include "meanwhile/learn/settle.h"
 #include "meanwhile/plan/calibrate.h"
 
 namespace meanwhile::plan {
@@ -16,18 +15,11 @@ namespace meanwhile::plan {
 namespace {
 
 constexpr std::int64_t kMostValues = 16'000'000;  // of made-up data
-constexpr std::int64_t kFirstRows = 512;
 
-// What is to be timed.
-struct Trial {
-  std::function<std::unique_ptr<learn::RoundLearner>()> make;
-  bool sparse = false;
-  std::int64_t cols = 1;   // sparse: values in a row
-  std::int64_t width = 1;  // sparse: columns in all
-  std::int64_t least_rows = kFirstRows;
-};
+using learn::CalibrationShape;
+using MakeLearner = std::function<std::unique_ptr<learn::RoundLearner>()>;
 
-data::Dataset made_up(const Trial& trial, std::int64_t rows) {
+data::Dataset made_up(const CalibrationShape& trial, std::int64_t rows) {
   const base::Random random(1, base::Purpose::kUser, 0, 0);
   data::Dataset data;
   const auto count = static_cast<std::size_t>(rows * trial.cols);
@@ -64,11 +56,11 @@ learn::Shape shape_of(const data::Dataset& data, bool sparse) {
 }
 
 // Operations a second of all `threads` together.
-Rate measure(const Trial& trial, double seconds, int threads) {
+Rate measure(const CalibrationShape& trial, const MakeLearner& make, double seconds, int threads) {
   const std::int64_t most = std::max(trial.least_rows, kMostValues / trial.cols);
   for (std::int64_t rows = trial.least_rows;;) {
     const data::Dataset data = made_up(trial, rows);
-    const std::unique_ptr<learn::RoundLearner> learner = trial.make();
+    const std::unique_ptr<learn::RoundLearner> learner = make();
     job::TrainOptions options;
     options.workers = threads;
     options.shards = threads == 1 ? 1 : 4 * threads;
@@ -90,102 +82,44 @@ Rate measure(const Trial& trial, double seconds, int threads) {
   }
 }
 
-Trial kmeans_trial(std::int64_t clusters, std::int64_t cols, std::int64_t width) {
-  learn::kmeans::Parameters parameters;
-  parameters.n_clusters = clusters;
-  parameters.max_iter = 8;  // the first is slower than the others
-  parameters.tol = 0;
-  parameters.init = learn::kmeans::InitMethod::kRandom;
-  return {[parameters] { return std::make_unique<learn::kmeans::KMeans>(parameters); }, width > 1,
-          cols, width, std::max(kFirstRows, 4 * clusters)};
-}
-
-Trial linear_trial(learn::linear::Kind kind, learn::linear::Solver solver, learn::Send send,
-                   std::int64_t cols, std::int64_t width) {
-  learn::linear::Parameters parameters;
-  parameters.solver = solver;
-  parameters.send = send;
-  parameters.max_iter = 8;
-  parameters.tol = 0;
-  parameters.learning_rate = solver == learn::linear::Solver::kSgd ? 1e-3 : 0;
-  return {[kind, parameters] { return std::make_unique<learn::linear::Linear>(kind, parameters); },
-          width > 1, cols, width};
-}
-
-Trial lda_trial(learn::Send send, std::int64_t topics, std::int64_t cols, std::int64_t width) {
-  learn::lda::Parameters parameters;
-  parameters.n_topics = topics;
-  parameters.send = send;
-  parameters.passes = 4;
-  parameters.batch_size = std::int64_t{1} << 40;  // all: a round is a pass
-  parameters.tol = 0;
-  parameters.init = learn::lda::Init::kRandom;
-  // Made-up documents have no topics to be found; real ones take about so many iterations.
-  parameters.inference_max_iter = 8;
-  return {[parameters] { return std::make_unique<learn::lda::Lda>(parameters); }, true, cols,
-          width};
+// k-means measures what has nothing to do with learners.
+MakeLearner kmeans(const learn::kmeans::Parameters& parameters) {
+  return [parameters] { return std::make_unique<learn::kmeans::KMeans>(parameters); };
 }
 
 }  // namespace
 
-std::vector<Rate> measure_rates(const CalibrateOptions& options) {
-  using learn::Send;
-  using learn::linear::Kind;
-  using learn::linear::Solver;
-  std::vector<std::pair<std::string, std::vector<Trial>>> trials;
-  auto& kmeans = trials.emplace_back("kmeans", std::vector<Trial>()).second;
-  const std::vector<std::int64_t> some = {16, 128};
-  for (const std::int64_t cols : options.quick ? some : std::vector<std::int64_t>{4, 32, 256}) {
-    for (const std::int64_t k : options.quick ? std::vector<std::int64_t>{32, 1024}
-                                              : std::vector<std::int64_t>{4, 32, 256, 2048}) {
-      kmeans.push_back(kmeans_trial(k, cols, 1));
-    }
-    if (!options.quick && cols < 200) {
-      for (const std::int64_t k : {8, 128}) kmeans.push_back(kmeans_trial(k, cols, 5'000));
-    }
-  }
-  for (const Kind kind : {Kind::kSvm, Kind::kLogistic, Kind::kLinear}) {
-    if (options.quick && options.learner.empty() && kind != Kind::kSvm) continue;
-    auto& linear = trials.emplace_back(learn::linear::to_string(kind), std::vector<Trial>()).second;
-    // Dense; sparse with weights that stay in the nearest cache, and with many more.
-    for (const std::int64_t width : {1, 256, 32'768}) {
-      for (const std::int64_t cols : some) {
-        linear.push_back(linear_trial(kind, Solver::kLbfgs, Send::kModel, cols, width));
-        linear.push_back(linear_trial(kind, Solver::kSgd, Send::kModel, cols, width));
-        if (!options.quick)
-          linear.push_back(linear_trial(kind, Solver::kSgd, Send::kGradient, cols, width));
-      }
-    }
-  }
-  if (!options.quick || options.learner == "lda") {
-    auto& lda = trials.emplace_back("lda", std::vector<Trial>()).second;
-    for (const std::int64_t topics : {20, 200}) {
-      for (const std::int64_t width : {2'048, 32'768}) {
-        lda.push_back(lda_trial(Send::kModel, topics, 64, width));
-        lda.push_back(lda_trial(Send::kGradient, topics, 64, width));
-      }
-    }
-  }
+std::vector<Rate> measure_rates(const learn::Registry& registry, const CalibrateOptions& options) {
   std::vector<Rate> rates;
-  for (const auto& [name, of_learner] : trials) {
-    if (!options.learner.empty() && options.learner != name) continue;
-    if (options.say) options.say(name);
-    for (const Trial& trial : of_learner) rates.push_back(measure(trial, options.seconds, 1));
+  for (const learn::Entry& entry : registry.entries()) {
+    const bool named = options.learner == entry.name;
+    const bool wanted = options.learner.empty() && (!options.quick || entry.in_quick_calibration);
+    if (!named && !wanted) continue;
+    if (options.say) options.say(entry.name);
+    for (const CalibrationShape& shape : entry.calibration(options.quick)) {
+      const base::Json parameters = learn::settle(entry, nullptr, shape.parameters);
+      const auto make = [&] { return entry.make(parameters); };
+      rates.push_back(measure(shape, make, options.seconds, 1));
+    }
   }
   return rates;
 }
 
 double measure_together(const CalibrateOptions& options) {
   if (options.threads == 1) return 1;
-  const Trial trial = kmeans_trial(64, 32, 1);
-  const double one = measure(trial, options.seconds, 1).flops;
-  const double all = measure(trial, options.seconds, options.threads).flops;
+  learn::kmeans::Parameters parameters;
+  parameters.n_clusters = 64;
+  parameters.max_iter = 8;
+  parameters.tol = 0;
+  parameters.init = learn::kmeans::InitMethod::kRandom;
+  const CalibrationShape shape{{}, false, 32, 1, 512};
+  const double one = measure(shape, kmeans(parameters), options.seconds, 1).flops;
+  const double all = measure(shape, kmeans(parameters), options.seconds, options.threads).flops;
   return std::clamp(all / (one * options.threads), 0.01, 1.0);
 }
 
 double measure_round(const CalibrateOptions& options) {
-  const Trial trial = kmeans_trial(2, 2, 1);
-  const data::Dataset data = made_up(trial, 16);
+  const data::Dataset data = made_up({{}, false, 2, 1, 16}, 16);
   learn::kmeans::Parameters parameters;
   parameters.n_clusters = 2;
   parameters.init = learn::kmeans::InitMethod::kRandom;

@@ -127,7 +127,7 @@ TEST(Calibrate, OfThisComputerIsUsable) {
   options.notice = 0.25;
   std::vector<std::string> said;
   options.say = [&](const std::string& what) { said.push_back(what); };
-  const Machine machine = calibrate(options);
+  const Machine machine = calibrate(learn::standard_registry(), options);
   expect_usable(machine);
   EXPECT_EQ(machine.cores, 2);
   EXPECT_GT(machine.disk, 0);
@@ -149,7 +149,7 @@ TEST(Calibrate, OfThisComputerIsUsable) {
 }
 
 TEST(Calibrate, WithoutAFolderTriesNoDisk) {
-  const Machine machine = calibrate(quick());
+  const Machine machine = calibrate(learn::standard_registry(), quick());
   expect_usable(machine);
   EXPECT_EQ(machine.disk, 0);
   EXPECT_EQ(machine.together, 1);
@@ -176,7 +176,7 @@ TEST(Calibrate, OfSeveralRanksIsTheSameForAll) {
           options.folder = folder.path();
           options.blobs = store.blobs.get();
           Machine& machine = machines[static_cast<std::size_t>(rank)];
-          machine = calibrate(options);
+          machine = calibrate(learn::standard_registry(), options);
           profiles[static_cast<std::size_t>(rank)] = to_toml(machine);
         } catch (const std::exception& e) {
           ADD_FAILURE() << "rank " << rank << ": " << e.what();

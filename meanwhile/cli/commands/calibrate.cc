@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,16 +12,16 @@
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/cluster.h"
 #include "meanwhile/cli/flags/flags.h"
-#include "meanwhile/cli/flags/learners.h"
 #include "meanwhile/cli/flags/plan_flags.h"
 #include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/machine.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/learn/registry.h"
 
 namespace meanwhile::cli {
 
@@ -34,24 +33,23 @@ namespace {
 
 class Calibrate {
  public:
-  explicit Calibrate(CLI::App& app) {
-    app.add_option("--out", out_,
-                   "profile to write; default: yours, which plan and train then take")
-        ->type_name("FILE");
-    add_whole(app, "--workers", workers_, "threads; 0: all the machine offers", 0);
-    app.add_flag("--quick", quick_, "a few shapes of k-means and svm: seconds, not a minute");
-    std::vector<std::string> names;
-    for (const LearnerEntry& entry : learners()) names.push_back(entry.name);
-    add_choice(app, "--learner", learner_, names, "only what this one does; default: all");
-    add_real(app, "--seconds", seconds_,
-             "of a round that is measured; more where a machine is shared or works in bursts",
-             1e-4);
-    add_choice(app, "--simd", simd_, base::simd_targets(),
-               "no better instruction set than this, as train has it");
-    add_real(app, "--timeout", timeout_, "seconds to wait for a rank that gives no sign", 0.1);
-    store_.add_to(app, false);
-    store_.add_prices(app);
-    app.footer(
+  static constexpr bool kOfManyRanks = true;
+
+  Calibrate(const FlagTable& table, const learn::Registry& registry) {
+    table.text("--out", out_, "profile to write; default: yours, which plan and train then take")
+        .type("FILE");
+    table.whole("--workers", workers_, "threads; 0: all the machine offers", 0);
+    table.toggle("--quick", quick_, "a few shapes of k-means and svm: seconds, not a minute");
+    table.choice("--learner", learner_, registry.names(), "only what this one does; default: all");
+    table.real("--seconds", seconds_,
+               "of a round that is measured; more where a machine is shared or works in bursts",
+               1e-4);
+    table.choice("--simd", simd_, base::simd_targets(),
+                 "use at most this instruction set; results do not change");
+    table.real("--timeout", timeout_, "seconds to wait for a rank that gives no sign", 0.1);
+    store_.add_to(table, false);
+    store_.add_prices(table);
+    table.footer(
         "\nexamples:\n"
         "  meanwhile calibrate --out here.toml\n"
         "  mpirun -n 8 meanwhile calibrate --out mycluster.toml\n"
@@ -128,7 +126,7 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
     options.blobs = opened->store.blobs.get();
     options.notice = 0.5 / store_.polls_per_task_s();
   }
-  plan::Machine machine = plan::calibrate(options);
+  plan::Machine machine = plan::calibrate(context.registry, options);
   if (opened) store_.tidy();
   progress.clear();
   const base::Json here = cli::machine();
@@ -181,10 +179,9 @@ std::string Calibrate::summary(const plan::Machine& machine, double seconds) con
 
 }  // namespace
 
-Command add_calibrate(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("calibrate", "measure this machine for plans");
-  const auto command = std::make_shared<Calibrate>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_calibrate(const FlagTable& program, const learn::Registry& registry) {
+  return make_command<Calibrate>(program.command("calibrate", "measure this machine for plans"),
+                                 registry);
 }
 
 }  // namespace meanwhile::cli

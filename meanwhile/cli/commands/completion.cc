@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <memory>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/base/nearest.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
-#include "meanwhile/cli/flags/nearest.h"
 #include "meanwhile/cli/output/console.h"
 
 namespace meanwhile::cli {
@@ -20,50 +19,8 @@ using base::ErrorKind;
 
 namespace {
 
-struct Flag {
-  std::string name, help;
-  std::vector<std::string> choices;
-  bool takes_value = false, takes_path = false;
-};
-
-// One command with what may follow it.
-struct Entry {
-  std::string typed;  // "train kmeans"; empty: the program itself
-  std::string help;
-  std::vector<std::string> words;  // commands below it, or the values of its argument
-  std::vector<Flag> flags;
-};
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-std::vector<Flag> flags_of(const CLI::App& app) {
-  std::vector<Flag> flags;
-  for (const CLI::Option* option : app.get_options({})) {
-    std::vector<std::string> names = option->get_lnames();
-    for (const std::string& name : names) {
-      const bool takes_value = option->get_items_expected_max() > 0;
-      const bool takes_path = option->get_type_name().find("FILE") != std::string::npos ||
-                              option->get_type_name().find("DIR") != std::string::npos;
-      flags.push_back({"--" + name, first_line(option->get_description()), choices_of(*option),
-                       takes_value, takes_path});
-    }
-  }
-  return flags;
-}
-
-void collect(const CLI::App& app, const std::string& typed, std::vector<Entry>& entries) {
-  Entry entry{typed, first_line(app.get_description()), {}, flags_of(app)};
-  for (const CLI::App* below : app.get_subcommands({})) entry.words.push_back(below->get_name());
-  for (const CLI::Option* option : app.get_options({})) {
-    if (!option->get_positional()) continue;
-    const std::vector<std::string> choices = choices_of(*option);
-    entry.words.insert(entry.words.end(), choices.begin(), choices.end());
-  }
-  entries.push_back(entry);
-  for (const CLI::App* below : app.get_subcommands({})) {
-    collect(*below, typed.empty() ? below->get_name() : typed + " " + below->get_name(), entries);
-  }
-}
+using Flag = FlagTable::FlagEntry;
+using Entry = FlagTable::CommandEntry;
 
 std::vector<std::string> names_of(const std::vector<Flag>& flags) {
   std::vector<std::string> names;
@@ -169,21 +126,20 @@ std::string fish(const std::vector<Entry>& entries) {
 
 }  // namespace
 
-Command add_completion(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("completion", "print a completion script for a shell");
+Command add_completion(const FlagTable& program) {
+  const FlagTable table = program.command("completion", "print a completion script for a shell");
   const auto shell = std::make_shared<std::string>();
-  add_choice(*app, "SHELL", *shell, {"bash", "zsh", "fish"}, "to write it for");
-  app->footer(
+  table.choice("SHELL", *shell, {"bash", "zsh", "fish"}, "to write it for");
+  table.footer(
       "\nexamples:\n"
       "  source <(meanwhile completion bash)\n"
       "  meanwhile completion zsh > ~/.zfunc/_meanwhile\n"
       "  meanwhile completion fish > ~/.config/fish/completions/meanwhile.fish\n");
-  return {app, [&program, shell](const Context& context) {
+  return {table, [program, shell](const Context& context) {
             if (shell->empty()) {
               throw Error(ErrorKind::kUsage, "no shell is named: bash, zsh or fish");
             }
-            std::vector<Entry> entries;
-            collect(program, "", entries);
+            const std::vector<Entry> entries = program.entries();
             context.console.out(*shell == "bash"  ? bash(entries)
                                 : *shell == "zsh" ? zsh(entries)
                                                   : fish(entries));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -12,7 +11,7 @@
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/input_flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -32,12 +31,12 @@ struct Convert {
   int workers = 0;
   bool json = false, quiet = false;
 
-  explicit Convert(CLI::App& app) {
-    input.add_to(app);
-    add_whole(app, "--workers", workers, "threads; 0: all the machine offers", 0);
-    app.add_flag("--json", json, "print what was written as one JSON object");
-    app.add_flag("--quiet", quiet, "print nothing but errors");
-    app.footer(
+  explicit Convert(const FlagTable& table) {
+    input.add_to(table);
+    table.whole("--workers", workers, "threads; 0: all the machine offers", 0);
+    table.toggle("--json", json, "print what was written as one JSON object");
+    table.toggle("--quiet", quiet, "print nothing but errors");
+    table.footer(
         "\nThe last of FILES is the file to write; its name ends in .safetensors. Memory stays\n"
         "bounded whatever the size of the data, and training maps the result.\n"
         "\nexamples:\n"
@@ -96,10 +95,8 @@ struct Convert {
 
 }  // namespace
 
-Command add_convert(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("convert", "turn data into one safetensors file");
-  const auto command = std::make_shared<Convert>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_convert(const FlagTable& program) {
+  return make_command<Convert>(program.command("convert", "turn data into one safetensors file"));
 }
 
 }  // namespace meanwhile::cli

@@ -1,10 +1,9 @@
 // meanwhile fetch, meanwhile cancel: what ends a job at a store.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/train_storage.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -22,16 +21,16 @@ namespace {
 
 class Fetch {
  public:
-  explicit Fetch(CLI::App& app) {
-    store_.add_to(app, true);
-    store_.add_prices(app);
-    app.add_option("--out", out_, "run directory to write; default: runs/LEARNER-N")
-        ->type_name("DIR")
-        ->group("Job");
-    app.add_flag("--remove", remove_, "remove the job from the store afterwards")->group("Job");
-    app.add_flag("--json", json_, "print the result as one JSON object")->group("Job");
-    app.add_flag("--quiet", quiet_, "print nothing but errors")->group("Job");
-    app.footer(
+  explicit Fetch(const FlagTable& table) {
+    store_.add_to(table, true);
+    store_.add_prices(table);
+    table.text("--out", out_, "run directory to write; default: runs/LEARNER-N")
+        .type("DIR")
+        .group("Job");
+    table.toggle("--remove", remove_, "remove the job from the store afterwards").group("Job");
+    table.toggle("--json", json_, "print the result as one JSON object").group("Job");
+    table.toggle("--quiet", quiet_, "print nothing but errors").group("Job");
+    table.footer(
         "\nexamples:\n"
         "  meanwhile fetch --store /shared/job --out runs/a\n"
         "  meanwhile fetch --store azure://account/container/prefix --remove\n");
@@ -95,9 +94,9 @@ class Fetch {
 
 class Cancel {
  public:
-  explicit Cancel(CLI::App& app) {
-    store_.add_to(app, true);
-    app.footer("\nexamples:\n  meanwhile cancel --store /shared/job\n");
+  explicit Cancel(const FlagTable& table) {
+    store_.add_to(table, true);
+    table.footer("\nexamples:\n  meanwhile cancel --store /shared/job\n");
   }
 
   int run(const Context& context) const {
@@ -119,17 +118,14 @@ class Cancel {
 
 }  // namespace
 
-Command add_fetch(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("fetch", "bring the result of the job at a store to a run directory");
-  const auto command = std::make_shared<Fetch>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_fetch(const FlagTable& program) {
+  return make_command<Fetch>(
+      program.command("fetch", "bring the result of the job at a store to a run directory"));
 }
 
-Command add_cancel(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("cancel", "end the job at a store and remove all of it");
-  const auto command = std::make_shared<Cancel>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_cancel(const FlagTable& program) {
+  return make_command<Cancel>(
+      program.command("cancel", "end the job at a store and remove all of it"));
 }
 
 }  // namespace meanwhile::cli

@@ -1,5 +1,4 @@
 // meanwhile inspect PATH: what a run directory, a model file or a data file holds.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -9,14 +8,15 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/inspect_data.h"
 #include "meanwhile/cli/flags/input_flags.h"
-#include "meanwhile/cli/flags/learners.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/data/files/input_files.h"
 #include "meanwhile/job/run_directory.h"
+#include "meanwhile/learn/registry.h"
+#include "meanwhile/learn/state_file.h"
 
 namespace meanwhile::cli {
 
@@ -67,7 +67,7 @@ Json inspect_run(const fs::path& path) {
   return json;
 }
 
-Json inspect_model(const fs::path& path) {
+Json inspect_model(const learn::Registry& registry, const fs::path& path) {
   const data::SafetensorsFile file(path);
   Json json = {{"model", path.string()}};
   for (const auto& [key, text] : file.metadata()) {
@@ -77,15 +77,8 @@ Json inspect_model(const fs::path& path) {
   for (const auto& [name, tensor] : file.tensors()) {
     json["tensors"][name] = fmt::format("{} {}", tensor.dtype, Json(tensor.shape).dump());
   }
-  json.update(load_model(path).model->describe());
+  json.update(learn::load_model(registry, path).model->describe());
   return json;
-}
-
-bool is_model(const fs::path& path) {
-  if (path.extension() != ".safetensors") return false;
-  const data::Metadata metadata = data::SafetensorsFile(path).metadata();
-  const auto kind = metadata.find("kind");
-  return kind != metadata.end() && kind->second == "model";
 }
 
 Json inspect_files(const InputFlags& input) {
@@ -105,10 +98,10 @@ struct Inspect {
   InputFlags input;
   bool json = false;
 
-  explicit Inspect(CLI::App& app) {
-    input.add_to(app);
-    app.add_flag("--json", json, "print all of it as one JSON object");
-    app.footer(
+  explicit Inspect(const FlagTable& table) {
+    input.add_to(table);
+    table.toggle("--json", json, "print all of it as one JSON object");
+    table.footer(
         "\nFILES is a run directory, a model file, or data.\n"
         "\nexamples:\n"
         "  meanwhile inspect runs/a\n"
@@ -121,8 +114,8 @@ struct Inspect {
     const fs::path path = input.files().front();
     const bool one = input.files().size() == 1;
     const Json found = one && job::RunDirectory::is_run(path) ? inspect_run(path)
-                       : one && is_model(path)                ? inspect_model(path)
-                                                              : inspect_files(input);
+                       : one && learn::holds_model(path) ? inspect_model(context.registry, path)
+                                                         : inspect_files(input);
     context.console.out(json ? json_line(found) : shown(found));
     return kExitDone;
   }
@@ -130,10 +123,8 @@ struct Inspect {
 
 }  // namespace
 
-Command add_inspect(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("inspect", "say what a run, a model or data holds");
-  const auto command = std::make_shared<Inspect>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_inspect(const FlagTable& program) {
+  return make_command<Inspect>(program.command("inspect", "say what a run, a model or data holds"));
 }
 
 }  // namespace meanwhile::cli

@@ -1,7 +1,6 @@
 // meanwhile plan LEARNER: how many machines, how long, how much; before anything is started.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -11,7 +10,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/plan_picture.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/plan_flags.h"
@@ -60,25 +59,25 @@ std::string money(double price) {
 
 class Plan {
  public:
-  Plan(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry) {
-    const auto plan = [](CLI::Option* option) { return option->group("Plan"); };
+  Plan(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
+    const auto plan = [](const Flag& flag) { return flag.group("Plan"); };
     workers_option_ =
-        plan(app.add_option(
-                 "--workers", workers_,
-                 "numbers of workers to look at, such as 1..128 or 1,2,4; default: 1..256, "
-                 "and threads as far as there are cores"))
-            ->type_name("RANGE");
-    deadline_option_ = plan(app.add_option("--deadline", deadline_,
-                                           "be done in time, such as 30m, as cheaply as can"))
-                           ->type_name("TIME");
-    plan(add_real(app, "--budget", budget_, "pay no more than this, and be as fast as can", 0))
-        ->default_str("");
-    plan(add_choice(app, "--scaling", scaling_, {"strong", "weak", "scale-up"},
-                    "strong: these rows for all workers; weak: for each worker; scale-up: the best "
-                    "number of workers for these rows, twice as many, up to 64 times"));
-    plan(app.add_option("--svg", svg_, "draw the curves to this file"))->type_name("FILE");
-    plan(app.add_flag("--json", json_, "print one JSON object"));
-    app.footer(fmt::format(
+        plan(table.text("--workers", workers_,
+                        "numbers of workers to look at, such as 1..128 or 1,2,4; default: 1..256, "
+                        "and threads as far as there are cores"))
+            .type("RANGE");
+    deadline_option_ =
+        plan(table.text("--deadline", deadline_, "be done in time, such as 30m, as cheaply as can"))
+            .type("TIME");
+    plan(table.real("--budget", budget_, "pay no more than this, and be as fast as can", 0))
+        .shown_default("");
+    plan(table.choice(
+        "--scaling", scaling_, {"strong", "weak", "scale-up"},
+        "strong: these rows for all workers; weak: for each worker; scale-up: the best "
+        "number of workers for these rows, twice as many, up to 64 times"));
+    plan(table.text("--svg", svg_, "draw the curves to this file")).type("FILE");
+    plan(table.toggle("--json", json_, "print one JSON object"));
+    table.footer(fmt::format(
         "\nexamples:\n"
         "  meanwhile plan {0} data.npy --workers 1..64 --budget 5 --deadline 30m\n"
         "  meanwhile plan {0} --rows 500000 --dims 1000 --machine azure-small --svg plan.svg\n"
@@ -104,7 +103,7 @@ class Plan {
   std::string workers_, deadline_, scaling_ = "strong", svg_;
   double budget_ = -1;
   bool json_ = false;
-  const CLI::Option *workers_option_ = nullptr, *deadline_option_ = nullptr;
+  Flag workers_option_, deadline_option_;
   plan::Wish wish_;
 };
 
@@ -137,9 +136,9 @@ std::string Plan::error_text() const {
 }
 
 int Plan::run(const Context& context) {
-  if (deadline_option_->count() > 0) wish_.deadline_s = parse_duration("--deadline", deadline_);
+  if (deadline_option_.given()) wish_.deadline_s = parse_duration("--deadline", deadline_);
   if (budget_ >= 0) wish_.budget = budget_;
-  if (workers_option_->count() > 0) parse_workers("--workers", workers_);
+  if (workers_option_.given()) parse_workers("--workers", workers_);
   if (scaling_ != "strong" && (wish_.deadline_s || wish_.budget)) {
     throw Error(ErrorKind::kUsage,
                 "--deadline and --budget: are for the same rows whatever the workers (--scaling "
@@ -313,18 +312,11 @@ int Plan::scale_up(const Context& context) {
 
 }  // namespace
 
-std::vector<Command> add_plan(CLI::App& program) {
-  CLI::App* plan =
-      program.add_subcommand("plan", "how many machines, how long, how much: before you start");
-  plan->require_subcommand(0, 1);
-  plan->footer("\n'meanwhile plan LEARNER --help' shows the flags of a learner, and examples.\n");
-  std::vector<Command> commands;
-  for (const LearnerEntry& entry : learners()) {
-    CLI::App* app = plan->add_subcommand(entry.name, entry.summary);
-    const auto command = std::make_shared<Plan>(*app, entry);
-    commands.push_back({app, [command](const Context& context) { return command->run(context); }});
-  }
-  return commands;
+std::vector<Command> add_plan(const FlagTable& program, const learn::Registry& registry) {
+  const FlagTable plan =
+      program.command("plan", "how many machines, how long, how much: before you start");
+  plan.footer("\n'meanwhile plan LEARNER --help' shows the flags of a learner, and examples.\n");
+  return commands_of_learners<Plan>(plan, registry);
 }
 
 }  // namespace meanwhile::cli

@@ -1,14 +1,13 @@
 // meanwhile predict MODEL FILES: the label of each row, or what the model has instead.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 
 #include "meanwhile/base/file.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/transformed.h"
 #include "meanwhile/cli/flags/model_flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -25,12 +24,11 @@ struct Predict {
   std::string out;
   bool probabilities = false;
 
-  explicit Predict(CLI::App& app) {
-    flags.add_to(app);
-    app.add_flag("--probabilities", probabilities, "of all classes, in order, instead of labels");
-    app.add_option("--out", out, ".npy, .csv or .txt; default: lines on standard output")
-        ->type_name("FILE");
-    app.footer(
+  explicit Predict(const FlagTable& table) {
+    flags.add_to(table);
+    table.toggle("--probabilities", probabilities, "of all classes, in order, instead of labels");
+    table.text("--out", out, ".npy, .csv or .txt; default: lines on standard output").type("FILE");
+    table.footer(
         "\nTopic models have no labels: for each document, the share of each topic in it.\n"
         "\nexamples:\n"
         "  meanwhile predict runs/a points.npy --out labels.npy\n"
@@ -41,7 +39,7 @@ struct Predict {
 
   int run(const Context& context) {
     check_table_name(out);
-    const LoadedModel loaded = flags.load();
+    const learn::LoadedModel loaded = flags.load(context.registry);
     const data::Dataset data = flags.read(context.console, loaded);
     if (probabilities) {
       write_probabilities(context, *loaded.model, data);
@@ -51,7 +49,7 @@ struct Predict {
       write_transformed(context.console, *loaded.model, data, flags.threads(), out);
       return kExitDone;
     }
-    const Predictions predictions = loaded.model->predict(data, flags.threads());
+    const learn::Predictions predictions = loaded.model->predict(data, flags.threads());
     const std::vector<double>& values = predictions.values;
     const bool text = !out.ends_with(".npy");
     if (text && !predictions.names.empty()) {
@@ -78,7 +76,7 @@ struct Predict {
   }
 
   // Labels that were words, one a line.
-  void write_names(const Context& context, const Predictions& predictions) const {
+  void write_names(const Context& context, const learn::Predictions& predictions) const {
     std::string text;
     for (const double value : predictions.values) {
       text += predictions.names[static_cast<std::size_t>(value)];
@@ -91,7 +89,7 @@ struct Predict {
     }
   }
 
-  void write_probabilities(const Context& context, const TrainedModel& model,
+  void write_probabilities(const Context& context, const learn::Model& model,
                            const data::Dataset& data) const {
     const std::int64_t rows = data::rows(data.x);
     const auto classes = static_cast<std::int64_t>(model.classes().size());
@@ -110,10 +108,8 @@ struct Predict {
 
 }  // namespace
 
-Command add_predict(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("predict", "write the label of each row");
-  const auto command = std::make_shared<Predict>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_predict(const FlagTable& program) {
+  return make_command<Predict>(program.command("predict", "write the label of each row"));
 }
 
 }  // namespace meanwhile::cli

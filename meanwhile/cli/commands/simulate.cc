@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "meanwhile/base/file.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/plan_flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -81,30 +80,29 @@ report::Curve curve_of(const Simulated& outcome) {
 
 class Simulate {
  public:
-  Simulate(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry) {
-    const auto group = [](CLI::Option* option) { return option->group("Simulation"); };
-    group(add_whole(app, "--workers", workers_, "as many work on the job", 1));
-    group(add_whole(app, "--seed", seed_, "of what happens: the same seed, the same faults", 0));
-    group(app.add_option("--svg", svg_, "draw the seconds of rounds to this file"))
-        ->type_name("FILE");
-    group(app.add_flag("--json", json_, "print one JSON object"));
-    const auto faults = [](CLI::Option* option) { return option->group("Faults"); };
-    faults(add_real(app, "--jitter", faults_.jitter,
-                    "how much the time of a piece of work varies: 0.02 is about 2 %", 0));
-    faults(add_real(app, "--stragglers", faults_.stragglers,
-                    "chance that a worker is slow in a round, 0 to 1", 0));
-    faults(add_real(app, "--slowdown", faults_.slowdown, "times as long a slow worker takes", 1));
-    faults(add_real(app, "--slow-links", faults_.slow_links,
-                    "part of the workers that have a slow link, 0 to 1", 0));
-    faults(add_real(app, "--link-slowdown", faults_.link_slowdown,
-                    "times as long a byte takes there", 1));
-    faults(add_real(app, "--deaths", faults_.deaths, "of a worker in an hour, on average", 0));
-    faults(add_real(app, "--restart", faults_.restart_s,
-                    "seconds from a death to another worker in its place", 0));
-    faults(add_real(app, "--late-blobs", faults_.late_blobs,
-                    "chance that a blob of a store is seen late, 0 to 1", 0));
-    faults(add_real(app, "--lateness", faults_.lateness_s, "seconds that it is late", 0));
-    app.footer(fmt::format(
+  Simulate(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
+    const auto group = [](const Flag& flag) { return flag.group("Simulation"); };
+    group(table.whole("--workers", workers_, "as many work on the job", 1));
+    group(table.whole("--seed", seed_, "of what happens: the same seed, the same faults", 0));
+    group(table.text("--svg", svg_, "draw the seconds of rounds to this file")).type("FILE");
+    group(table.toggle("--json", json_, "print one JSON object"));
+    const auto faults = [](const Flag& flag) { return flag.group("Faults"); };
+    faults(table.real("--jitter", faults_.jitter,
+                      "how much the time of a piece of work varies: 0.02 is about 2 %", 0));
+    faults(table.real("--stragglers", faults_.stragglers,
+                      "chance that a worker is slow in a round, 0 to 1", 0));
+    faults(table.real("--slowdown", faults_.slowdown, "times as long a slow worker takes", 1));
+    faults(table.real("--slow-links", faults_.slow_links,
+                      "part of the workers that have a slow link, 0 to 1", 0));
+    faults(table.real("--link-slowdown", faults_.link_slowdown, "times as long a byte takes there",
+                      1));
+    faults(table.real("--deaths", faults_.deaths, "of a worker in an hour, on average", 0));
+    faults(table.real("--restart", faults_.restart_s,
+                      "seconds from a death to another worker in its place", 0));
+    faults(table.real("--late-blobs", faults_.late_blobs,
+                      "chance that a blob of a store is seen late, 0 to 1", 0));
+    faults(table.real("--lateness", faults_.lateness_s, "seconds that it is late", 0));
+    table.footer(fmt::format(
         "\nexamples:\n"
         "  meanwhile simulate {0} data.npy --workers 1000 --stragglers 0.01 --seed 1\n"
         "  meanwhile simulate {0} --rows 500000 --dims 1000 --machine azure-small-measured "
@@ -149,7 +147,7 @@ class Simulate {
     std::string text = fmt::format(
         "{} of {} rows x {} columns, {} rounds at most, on {} ({})\n{}\n", flags_.entry().name,
         flags_.job().shape.rows, flags_.job().shape.cols, outcome.rounds.size(),
-        flags_.machine().name, plan::to_string(flags_.setting().runtime), trouble_text());
+        flags_.machine().name, plan::to_string(flags_.setting().runtime), faults_text());
     if (!outcome.rounds.empty()) {
       text += fmt::format("\n{}\n", report::as_text(curve_of(outcome), width, kRows));
     }
@@ -182,7 +180,7 @@ class Simulate {
   }
 
   // What is asked for, in words.
-  std::string trouble_text() const {
+  std::string faults_text() const {
     std::string text = fmt::format("{} workers, seed {}: work varies by {:.3g} %", workers_, seed_,
                                    100 * faults_.jitter);
     if (faults_.stragglers > 0) {
@@ -213,19 +211,12 @@ class Simulate {
 
 }  // namespace
 
-std::vector<Command> add_simulate(CLI::App& program) {
-  CLI::App* simulate = program.add_subcommand(
+std::vector<Command> add_simulate(const FlagTable& program, const learn::Registry& registry) {
+  const FlagTable simulate = program.command(
       "simulate", "a plan with faults: slow workers, slow links, deaths, late blobs");
-  simulate->require_subcommand(0, 1);
-  simulate->footer(
+  simulate.footer(
       "\n'meanwhile simulate LEARNER --help' shows the flags of a learner, and examples.\n");
-  std::vector<Command> commands;
-  for (const LearnerEntry& entry : learners()) {
-    CLI::App* app = simulate->add_subcommand(entry.name, entry.summary);
-    const auto command = std::make_shared<Simulate>(*app, entry);
-    commands.push_back({app, [command](const Context& context) { return command->run(context); }});
-  }
-  return commands;
+  return commands_of_learners<Simulate>(simulate, registry);
 }
 
 }  // namespace meanwhile::cli

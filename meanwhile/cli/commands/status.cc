@@ -1,10 +1,9 @@
 // meanwhile status: how far the job at a store is, and who works on it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/progress.h"
@@ -45,11 +44,11 @@ Json to_json(const runtime::JobRecord& job, const runtime::Status& status) {
 
 class StatusCommand {
  public:
-  explicit StatusCommand(CLI::App& app) {
-    store_.add_to(app, true);
-    store_.add_prices(app);
-    app.add_flag("--json", json_, "print it as one JSON object")->group("Job");
-    app.footer(
+  explicit StatusCommand(const FlagTable& table) {
+    store_.add_to(table, true);
+    store_.add_prices(table);
+    table.toggle("--json", json_, "print it as one JSON object").group("Job");
+    table.footer(
         "\nexamples:\n"
         "  meanwhile status --store /shared/job\n"
         "  meanwhile status --store azure://account/container/prefix --json\n");
@@ -120,10 +119,9 @@ class StatusCommand {
 
 }  // namespace
 
-Command add_status(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("status", "show how far the job at a store is");
-  const auto command = std::make_shared<StatusCommand>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_status(const FlagTable& program) {
+  return make_command<StatusCommand>(
+      program.command("status", "show how far the job at a store is"));
 }
 
 }  // namespace meanwhile::cli

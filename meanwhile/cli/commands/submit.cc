@@ -1,11 +1,10 @@
 // meanwhile submit LEARNER: puts a job at a store, for workers to do.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/train_storage.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -19,14 +18,14 @@ namespace {
 
 class Submit {
  public:
-  Submit(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry) {
-    store_.add_to(app, true);
-    add_job_flags(app, storage_);
-    app.add_flag("--create-container", create_, "make the container if it is not there")
-        ->group("Storage");
-    app.add_flag("--json", json_, "print the result as one JSON object")->group("Job");
-    app.add_flag("--quiet", quiet_, "print nothing but errors")->group("Job");
-    app.footer(
+  Submit(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
+    store_.add_to(table, true);
+    add_job_flags(table, storage_);
+    table.toggle("--create-container", create_, "make the container if it is not there")
+        .group("Storage");
+    table.toggle("--json", json_, "print the result as one JSON object").group("Job");
+    table.toggle("--quiet", quiet_, "print nothing but errors").group("Job");
+    table.footer(
         fmt::format("\nexamples:\n"
                     "  meanwhile submit {0} big.csv --shards 64 --store /shared/job\n"
                     "  meanwhile submit {0} big.csv --shards 64 --store "
@@ -88,18 +87,11 @@ class Submit {
 
 }  // namespace
 
-std::vector<Command> add_submit(CLI::App& program) {
-  CLI::App* submit = program.add_subcommand("submit", "put a job at a store, for workers to do");
-  submit->require_subcommand(0, 1);
-  submit->footer(
+std::vector<Command> add_submit(const FlagTable& program, const learn::Registry& registry) {
+  const FlagTable submit = program.command("submit", "put a job at a store, for workers to do");
+  submit.footer(
       "\n'meanwhile submit LEARNER --help' shows the flags of a learner, and examples.\n");
-  std::vector<Command> commands;
-  for (const LearnerEntry& entry : learners()) {
-    CLI::App* app = submit->add_subcommand(entry.name, entry.summary);
-    const auto command = std::make_shared<Submit>(*app, entry);
-    commands.push_back({app, [command](const Context& context) { return command->run(context); }});
-  }
-  return commands;
+  return commands_of_learners<Submit>(submit, registry);
 }
 
 }  // namespace meanwhile::cli

@@ -2,19 +2,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <numeric>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/topics_export.h"
 #include "meanwhile/cli/flags/flags.h"
-#include "meanwhile/cli/flags/learners.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/learn/lda/model.h"
+#include "meanwhile/learn/state_file.h"
 
 namespace meanwhile::cli {
 
@@ -97,20 +96,20 @@ Json to_json(const Model& model, const std::vector<Topic>& topics) {
 
 class TopicsCommand {
  public:
-  explicit TopicsCommand(CLI::App& app) {
-    app.add_option("MODEL", model_, "a run directory, or a model file")->type_name("");
-    add_whole(app, "--top", top_, "words of each topic", 1);
-    add_choice(app, "--sort", sort_, {"prevalence", "coherence", "number"},
-               "the most prevalent topic first, the most coherent (NPMI), or number 0");
-    add_real(app, "--relevance", relevance_,
-             "1: the likeliest words; less, to 0: the more those that are rare elsewhere; 0.6 is "
-             "often best",
-             0);
-    app.add_flag("--weights", weights_, "each word with its probability in the topic");
-    app.add_flag("--json", json_, "print all of it as one JSON object");
-    app.add_option("--export", export_, "write what pyLDAvis.prepare() takes, as JSON, too")
-        ->type_name("FILE");
-    app.footer(
+  explicit TopicsCommand(const FlagTable& table) {
+    table.text("MODEL", model_, "a run directory, or a model file");
+    table.whole("--top", top_, "words of each topic", 1);
+    table.choice("--sort", sort_, {"prevalence", "coherence", "number"},
+                 "the most prevalent topic first, the most coherent (NPMI), or number 0");
+    table.real("--relevance", relevance_,
+               "1: the likeliest words; less, to 0: the more those that are rare elsewhere; 0.6 is "
+               "often best",
+               0);
+    table.toggle("--weights", weights_, "each word with its probability in the topic");
+    table.toggle("--json", json_, "print all of it as one JSON object");
+    table.text("--export", export_, "write what pyLDAvis.prepare() takes, as JSON, too")
+        .type("FILE");
+    table.footer(
         "\nprevalence: the share of all words that the topic has brought about. npmi, u_mass: how "
         "often\n"
         "its ten likeliest words are in the same documents; npmi is from -1 to 1, and both are the "
@@ -154,9 +153,9 @@ class TopicsCommand {
       "training has not ended, and the coherence of topics is measured when it does";
 
   Model load() const {
-    const std::filesystem::path file = model_file(model_);
+    const std::filesystem::path file = learn::model_file(model_);
     try {
-      return learn::lda::load_model(data::SafetensorsFile(file));
+      return learn::lda::load_model(learn::open_state(file));
     } catch (Error& error) {
       throw error.in(file.string());
     }
@@ -185,10 +184,9 @@ class TopicsCommand {
 
 }  // namespace
 
-Command add_topics(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("topics", "show the topics of a model by their words");
-  const auto command = std::make_shared<TopicsCommand>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_topics(const FlagTable& program) {
+  return make_command<TopicsCommand>(
+      program.command("topics", "show the topics of a model by their words"));
 }
 
 }  // namespace meanwhile::cli

@@ -1,7 +1,6 @@
 // meanwhile train LEARNER: everything is checked first, then data is read, then rounds run.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -10,18 +9,18 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/train_audit.h"
 #include "meanwhile/cli/commands/train_node.h"
 #include "meanwhile/cli/commands/train_storage.h"
 #include "meanwhile/cli/flags/cluster.h"
 #include "meanwhile/cli/flags/flags.h"
-#include "meanwhile/cli/flags/learners.h"
 #include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/run_record.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/learn/registry.h"
 #include "meanwhile/transport/threads.h"
 
 namespace meanwhile::cli {
@@ -35,7 +34,7 @@ namespace {
 
 // What the learner chose where it was left to it, and how the model does on held-out rows: a line,
 // or nothing.
-std::string last_measures(const Json& record) {
+std::string last_measures(const learn::Entry& entry, const Json& record) {
   std::string text;
   const auto add = [&](const std::string& name, const Json& value) {
     text += text.empty() ? "" : ", ";
@@ -45,8 +44,7 @@ std::string last_measures(const Json& record) {
   };
   const Json chosen = record.value("chosen", Json::object());  // outlives the walk over it
   for (const auto& [name, value] : chosen.items()) add(name, value);
-  for (const char* name : {"held_out_loss", "held_out_accuracy", "perplexity_bound",
-                           "held_out_perplexity", "coherence_npmi"}) {
+  for (const std::string& name : entry.measures_shown) {
     if (record.contains(name)) add(name, record[name]);
   }
   return text.empty() ? text : text + "\n";
@@ -54,40 +52,43 @@ std::string last_measures(const Json& record) {
 
 class Train {
  public:
-  Train(CLI::App& app, const LearnerEntry& entry) : flags_(app, entry), asked_(flags_.asked()) {
-    const auto job = [](CLI::Option* option) { return option->group("Job"); };
-    job(add_choice(app, "--runtime", asked_.runtime, {"auto", "threads", "mpi", "storage"},
-                   "where workers live; auto: mpi when started by mpirun, storage with --store"));
-    workers_option_ =
-        job(add_whole(app, "--workers", workers_,
-                      "threads (of each rank, with mpi); 0: all the machine offers", 0));
-    job(add_choice(app, "--exchange", asked_.exchange, {"auto", "allreduce", "tree"},
-                   "who adds what of several workers' updates; auto: allreduce between ranks, and "
-                   "within one process in shared memory. With threads, allreduce and tree give "
-                   "every worker a model of its own, as on a cluster: to compare them"));
-    job(add_real(app, "--time-limit", asked_.time_limit, "seconds of training; 0: none", 0));
-    job(add_real(app, "--timeout", timeout_,
-                 "seconds to wait for a worker that gives no sign before the run is given up",
-                 0.1));
-    job(add_real(app, "--checkpoint-seconds", asked_.checkpoint_seconds,
-                 "between checkpoints; 0: after every round", 0));
-    job(add_bytes(app, "--memory-limit", asked_.memory_limit,
-                  "of mapped data kept in memory, such as 500M; default: three quarters of it"));
-    job(app.add_option("--machine", asked_.machine,
-                       "profile to predict the run with, and to learn from it: see 'meanwhile "
-                       "calibrate'; default: $MEANWHILE_MACHINE, yours, or generic"))
-        ->type_name("NAME or FILE");
-    job(app.add_flag("--plan", asked_.plan,
+  static constexpr bool kOfManyRanks = true;
+
+  Train(const FlagTable& table, const learn::Entry& entry)
+      : flags_(table, entry), asked_(flags_.asked()) {
+    const auto job = [](const Flag& flag) { return flag.group("Job"); };
+    job(table.choice("--runtime", asked_.runtime, {"auto", "threads", "mpi", "storage"},
+                     "where workers live; auto: mpi when started by mpirun, storage with --store"));
+    workers_option_ = job(table.whole(
+        "--workers", workers_, "threads (of each rank, with mpi); 0: all the machine offers", 0));
+    job(table.choice(
+        "--exchange", asked_.exchange, {"auto", "allreduce", "tree"},
+        "who adds what of several workers' updates; auto: allreduce between ranks, and "
+        "within one process in shared memory. With threads, allreduce and tree give "
+        "every worker a model of its own, as on a cluster: to compare them"));
+    job(table.real("--time-limit", asked_.time_limit, "seconds of training; 0: none", 0));
+    job(table.real("--timeout", timeout_,
+                   "seconds to wait for a worker that gives no sign before the run is given up",
+                   0.1));
+    job(table.real("--checkpoint-seconds", asked_.checkpoint_seconds,
+                   "between checkpoints; 0: after every round", 0));
+    job(table.bytes("--memory-limit", asked_.memory_limit,
+                    "of mapped data kept in memory, such as 500M; default: three quarters of it"));
+    job(table.text("--machine", asked_.machine,
+                   "profile to predict the run with, and to learn from it: see 'meanwhile "
+                   "calibrate'; default: $MEANWHILE_MACHINE, yours, or generic"))
+        .type("NAME or FILE");
+    job(table.toggle("--plan", asked_.plan,
                      "take the number of threads, the exchange and what is sent from the plan, "
                      "where no flag says otherwise"));
-    job(app.add_option("--out", asked_.out, "run directory to write; default: runs/LEARNER-N"))
-        ->type_name("DIR");
-    job(app.add_flag("--json", json_, "print the result as one JSON object"));
-    job(app.add_flag("--quiet", quiet_, "print nothing but errors"));
-    store_.add_to(app, false);
-    add_job_flags(app, storage_);
-    store_.add_prices(app);
-    app.footer(std::string("\n") + entry.examples);
+    job(table.text("--out", asked_.out, "run directory to write; default: runs/LEARNER-N"))
+        .type("DIR");
+    job(table.toggle("--json", json_, "print the result as one JSON object"));
+    job(table.toggle("--quiet", quiet_, "print nothing but errors"));
+    store_.add_to(table, false);
+    add_job_flags(table, storage_);
+    store_.add_prices(table);
+    table.footer(std::string("\n") + entry.examples);
   }
 
   int run(const Context& context);
@@ -104,7 +105,7 @@ class Train {
   StoreFlags store_;
   StorageAsked storage_;
   int workers_ = 0;
-  const CLI::Option* workers_option_ = nullptr;
+  Flag workers_option_;
   double timeout_ = transport::kDeadlineSeconds;
   bool json_ = false, quiet_ = false;
 };
@@ -138,7 +139,7 @@ void Train::check(Console& console, const Launched& launch) {
     store_.check();
   }
   flags_.check(console);
-  asked_.workers_given = workers_option_->count() > 0;
+  asked_.workers_given = workers_option_.given();
   if (!asked_.machine.empty() && launch.rank == 0) plan::open_machine(asked_.machine);
   if (asked_.plan && asked_.resumed) {
     throw Error(ErrorKind::kUsage, "--plan: a run that is resumed goes on as it was planned");
@@ -255,7 +256,7 @@ int Train::report(const Context& context, Node& node) const {
                             directory.path().string(), directory.aside().string()));
   }
   if (json_) {
-    console.out(json_line(result_json(node.record, result)));
+    console.out(json_line(result_json(asked_.entry, node.record, result)));
     console.flush();
   }
   const std::string program = shell_quoted(context.command_line.front());
@@ -282,7 +283,7 @@ int Train::report(const Context& context, Node& node) const {
       asked_.entry.name, shape["rows"].get<std::int64_t>(), shape["cols"].get<std::int64_t>(),
       result.rounds, result.stopped_because, result.objective, duration(result.train_s),
       duration(node.record["seconds"]["load"]), result.workers, result.shards,
-      node.record["simd"].get<std::string>(), last_measures(result.record),
+      node.record["simd"].get<std::string>(), last_measures(asked_.entry, result.record),
       node.record.contains("bill") ? bill_text(node.record["bill"]) : "", compared, path));
   if (!result.done) console.say(fmt::format("  {}\n", resume));
   const bool topics = asked_.entry.of_text;
@@ -294,17 +295,10 @@ int Train::report(const Context& context, Node& node) const {
 
 }  // namespace
 
-std::vector<Command> add_train(CLI::App& program) {
-  CLI::App* train = program.add_subcommand("train", "learn a model from data");
-  train->require_subcommand(0, 1);
-  train->footer("\n'meanwhile train LEARNER --help' shows the flags of a learner, and examples.\n");
-  std::vector<Command> commands;
-  for (const LearnerEntry& entry : learners()) {
-    CLI::App* app = train->add_subcommand(entry.name, entry.summary);
-    const auto command = std::make_shared<Train>(*app, entry);
-    commands.push_back({app, [command](const Context& context) { return command->run(context); }});
-  }
-  return commands;
+std::vector<Command> add_train(const FlagTable& program, const learn::Registry& registry) {
+  const FlagTable train = program.command("train", "learn a model from data");
+  train.footer("\n'meanwhile train LEARNER --help' shows the flags of a learner, and examples.\n");
+  return commands_of_learners<Train>(train, registry);
 }
 
 }  // namespace meanwhile::cli

@@ -86,9 +86,12 @@ Json planned(const Asked& asked, const Node& node) {
   Json json = {{"machine", machine.name}};
   // What is sent: by the time to come equally far.
   double best = 0;
-  for (const std::string& send : asked.learner->open_sends()) {
-    asked.learner->take_send(send);
-    const learn::Cost cost = asked.learner->begin()->cost(job.shape);
+  Json parameters = asked.parameters;
+  const auto sends = asked.given.contains("send") ? std::vector<std::string>()
+                                                  : asked.entry.send_choices(parameters);
+  for (const std::string& send : sends) {
+    parameters["send"] = send;
+    const learn::Cost cost = asked.entry.make(parameters)->cost(job.shape);
     const double rounds = send == "gradient" ? kGradientRoundsForOne : 1;
     const double seconds =
         rounds *
@@ -97,8 +100,8 @@ Json planned(const Asked& asked, const Node& node) {
     best = seconds;
     json["send"] = send;
   }
-  if (json.contains("send")) asked.learner->take_send(json["send"].get<std::string>());
-  job.course = asked.learner->begin()->course(job.shape);
+  if (json.contains("send")) parameters["send"] = json["send"];
+  job.course = asked.entry.make(parameters)->course(job.shape);
   std::vector<int> workers = {workers_of(asked, node)};
   if (asked.runtime != "mpi" && !asked.workers_given) {
     workers.clear();
@@ -132,8 +135,8 @@ void follow_plan(Asked& asked, Console& console, Node& node) {
     json = Json::parse(text, text + all.front().size());
   }
   if (json.contains("send")) {
-    asked.learner->take_send(json["send"].get<std::string>());
-    node.record["parameters"] = asked.learner->parameters();
+    asked.parameters["send"] = json["send"];
+    node.record["parameters"] = asked.parameters;
   }
   if (json.contains("exchange")) {
     node.record["exchange"] = asked.exchange = json["exchange"].get<std::string>();

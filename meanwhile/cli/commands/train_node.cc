@@ -17,6 +17,7 @@
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/load.h"
+#include "meanwhile/learn/settle.h"
 
 namespace meanwhile::cli {
 
@@ -77,7 +78,7 @@ void load(const Asked& asked, Progress& progress, Node& node) {
   }
   Json& record = node.record;
   record = {{"learner", asked.entry.name},
-            {"parameters", asked.learner->parameters()},
+            {"parameters", asked.parameters},
             {"seed", asked.seed},
             {"runtime", asked.runtime},
             {"exchange", node.nodes() == 1          ? "memory"
@@ -103,20 +104,20 @@ void load(const Asked& asked, Progress& progress, Node& node) {
 
 std::unique_ptr<learn::RoundLearner> make_learner(const Asked& asked, Console& console,
                                                   const Node& node) {
-  if (!asked.resumed || !asked.resumed->state) return asked.learner->begin();
+  if (!asked.resumed || !asked.resumed->state) return asked.entry.make(asked.parameters);
   const data::UnknownWords& unknown = node.part.data.unknown;
   if (unknown.tokens > 0 && node.first() && known_words(asked) != nullptr) {
     console.say(fmt::format("note: {} of {} words are not in the vocabulary of {}\n",
                             unknown.tokens, unknown.of_tokens, asked.resume));
   }
-  if (!node.other_data) return asked.learner->go_on(*asked.resumed->state);
-  if (!asked.learner->is_incremental() && node.first()) {
+  if (!node.other_data) return asked.entry.restore(*asked.resumed->state, asked.parameters);
+  if (!asked.entry.is_incremental(asked.parameters) && node.first()) {
     console.say(
         fmt::format("note: {} was trained on other data; this is a warm start from its "
                     "model, not the end of that run\n",
                     asked.resume));
   }
-  return asked.learner->warm_start(*asked.resumed->state);
+  return asked.entry.warm_start(*asked.resumed->state, asked.parameters);
 }
 
 bool nothing_left(const Asked& asked, const learn::RoundLearner& learner, const Node& node) {
@@ -124,12 +125,9 @@ bool nothing_left(const Asked& asked, const learn::RoundLearner& learner, const 
   if (!asked.resumed->record.value("finished", false)) return false;
   // A run that ended before its last round has converged: more rounds are no reason to go on, but a
   // changed parameter is. One that ended with its last round goes on when there are more.
-  Json now = asked.learner->parameters(), before = asked.resumed->parameters;
-  for (Json* parameters : {&now, &before}) {
-    parameters->erase("max_iter");
-    parameters->erase("passes");
+  if (!learn::same_but_for_end(asked.entry.schema, asked.parameters, asked.resumed->parameters)) {
+    return false;
   }
-  if (now != before) return false;
   return learner.rounds_left() == 0 ||
          asked.resumed->record.value("rounds_left", std::int64_t{0}) > 0;
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/asked.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/progress.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <exception>
 #include <sstream>
 #include <thread>
@@ -28,17 +27,18 @@ using base::ErrorKind;
 using base::Json;
 using base::now_s;
 
-void add_job_flags(CLI::App& app, StorageAsked& asked) {
-  add_real(app, "--lease", asked.lease,
-           "seconds without a sign after which a worker's tasks go to others", 1)
-      ->group("Storage");
+void add_job_flags(const FlagTable& table, StorageAsked& asked) {
+  table
+      .real("--lease", asked.lease,
+            "seconds without a sign after which a worker's tasks go to others", 1)
+      .group("Storage");
 }
 
 runtime::Submitted submit_job(const Asked& asked, const StorageAsked& storage,
                               const Context& context, const Node& node,
                               learn::RoundLearner& learner, OpenStore& opened) {
   runtime::Submission submission{node.part, asked.eval.empty() ? nullptr : &node.eval, learner};
-  submission.parameters = asked.learner->parameters();
+  submission.parameters = asked.parameters;
   submission.seed = asked.seed;
   submission.rounds_done = asked.resumed ? asked.resumed->rounds : 0;
   submission.lease_s = storage.lease;
@@ -108,11 +108,12 @@ job::Parts parts_of(const job::RunDirectory& directory, std::int64_t rounds_befo
 }
 
 // All workers of this process; the first is on this thread. Returns what the first says.
-runtime::WorkerResult work(const StoreFlags& store, const runtime::JobRecord& job, int workers,
-                           double timeout_s, Progress& progress) {
+runtime::WorkerResult work(const learn::Registry& registry, const StoreFlags& store,
+                           const runtime::JobRecord& job, int workers, double timeout_s,
+                           Progress& progress) {
   const std::atomic<bool>* stop = catch_interrupts();
   const std::string id = worker_id();
-  const runtime::MakeLearner make = learner_of(job);
+  const runtime::MakeLearner make = learner_of(registry, job);
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(workers));
   runtime::WorkerResult first;
   const auto run = [&](int number) {
@@ -181,7 +182,7 @@ void run_on_store(Asked& asked, const StoreFlags& store, const StorageAsked& sto
     const runtime::WorkerResult worked =
         submitted.found == runtime::Found::kFinished
             ? runtime::WorkerResult()
-            : work(store, job, node.workers, storage.timeout, progress);
+            : work(context.registry, store, job, node.workers, storage.timeout, progress);
     progress.clear();
     result.train_s = now_s() - begin_s;
     if (worked.ending == runtime::Ending::kGone) {

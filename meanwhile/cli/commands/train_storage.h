@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/train_node.h"
 #include "meanwhile/cli/flags/asked.h"
 #include "meanwhile/cli/flags/store_flags.h"
@@ -11,16 +11,12 @@
 #include "meanwhile/learn/round_learner.h"
 #include "meanwhile/runtime/storage/submit.h"
 
-namespace CLI {
-class App;
-}
-
 namespace meanwhile::cli {
 
 struct StorageAsked {
   double lease = 30, timeout = 600;
 };
-void add_job_flags(CLI::App& app, StorageAsked& asked);
+void add_job_flags(const FlagTable& table, StorageAsked& asked);
 
 // Submits what `asked` says of the data in `node`, in the state of `learner`.
 runtime::Submitted submit_job(const Asked& asked, const StorageAsked& storage,

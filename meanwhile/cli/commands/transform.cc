@@ -1,8 +1,7 @@
 // meanwhile transform MODEL FILES: each row in the terms of the model.
-#include <CLI/CLI.hpp>
 #include <memory>
 
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/transformed.h"
 #include "meanwhile/cli/flags/model_flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -16,11 +15,11 @@ struct Transform {
   ModelFlags flags;
   std::string out;
 
-  explicit Transform(CLI::App& app) {
-    flags.add_to(app);
-    app.add_option("--out", out, ".npy (float64), .csv or .txt; default: lines on standard output")
-        ->type_name("FILE");
-    app.footer(
+  explicit Transform(const FlagTable& table) {
+    flags.add_to(table);
+    table.text("--out", out, ".npy (float64), .csv or .txt; default: lines on standard output")
+        .type("FILE");
+    table.footer(
         "\nFor k-means: the distance of each row to every centre. For linear models: the margin of "
         "each\n"
         "row, or one for every class if there are more than two. For topic models: the share of "
@@ -32,7 +31,7 @@ struct Transform {
 
   int run(const Context& context) {
     check_table_name(out);
-    const LoadedModel loaded = flags.load();
+    const learn::LoadedModel loaded = flags.load(context.registry);
     const data::Dataset data = flags.read(context.console, loaded);
     write_transformed(context.console, *loaded.model, data, flags.threads(), out);
     return kExitDone;
@@ -41,10 +40,9 @@ struct Transform {
 
 }  // namespace
 
-Command add_transform(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("transform", "write each row in the terms of the model");
-  const auto command = std::make_shared<Transform>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_transform(const FlagTable& program) {
+  return make_command<Transform>(
+      program.command("transform", "write each row in the terms of the model"));
 }
 
 }  // namespace meanwhile::cli

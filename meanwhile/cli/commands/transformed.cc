@@ -12,7 +12,7 @@ constexpr std::int64_t kBlockBytes = std::int64_t{16} << 20;
 
 }  // namespace
 
-void write_transformed(Console& console, const TrainedModel& model, const data::Dataset& data,
+void write_transformed(Console& console, const learn::Model& model, const data::Dataset& data,
                        int threads, const std::string& out) {
   const std::int64_t rows = data::rows(data.x), cols = model.transformed_cols();
   const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / 8 / cols);

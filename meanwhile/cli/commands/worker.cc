@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -13,7 +12,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
-#include "meanwhile/cli/commands.h"
+#include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -31,18 +30,18 @@ namespace {
 
 class WorkerCommand {
  public:
-  explicit WorkerCommand(CLI::App& app) {
-    store_.add_to(app, true);
-    const auto job = [](CLI::Option* option) { return option->group("Job"); };
-    job(add_whole(app, "--threads", threads_, "that work; 0: all the machine offers", 0));
-    job(add_real(app, "--wait", wait_, "seconds to wait for a job to be submitted", 0));
-    job(add_real(app, "--timeout", timeout_,
-                 "seconds without any progress of the job after which to give up", 0.1));
-    job(add_choice(app, "--simd", simd_, base::simd_targets(),
-                   "no better instruction set than this; results are the same"));
-    job(app.add_flag("--json", json_, "print the result as one JSON object"));
-    job(app.add_flag("--quiet", quiet_, "print nothing but errors"));
-    app.footer(
+  explicit WorkerCommand(const FlagTable& table) {
+    store_.add_to(table, true);
+    const auto job = [](const Flag& flag) { return flag.group("Job"); };
+    job(table.whole("--threads", threads_, "that work; 0: all the machine offers", 0));
+    job(table.real("--wait", wait_, "seconds to wait for a job to be submitted", 0));
+    job(table.real("--timeout", timeout_,
+                   "seconds without any progress of the job after which to give up", 0.1));
+    job(table.choice("--simd", simd_, base::simd_targets(),
+                     "use at most this instruction set; results do not change"));
+    job(table.toggle("--json", json_, "print the result as one JSON object"));
+    job(table.toggle("--quiet", quiet_, "print nothing but errors"));
+    table.footer(
         "\nStart and stop workers on any machines at any time: the model is the same to the last "
         "bit.\n\nexamples:\n"
         "  meanwhile worker --store /shared/job\n"
@@ -66,8 +65,8 @@ class WorkerCommand {
     options.about = worker_about();
     const runtime::WorkerResult result = [&] {
       Progress progress(console);
-      return runtime::work(opened->store, opened->meter, *job, learner_of(*job), options,
-                           [&](const job::RoundEvent& event) { progress.round(event); });
+      return runtime::work(opened->store, opened->meter, *job, learner_of(context.registry, *job),
+                           options, [&](const job::RoundEvent& event) { progress.round(event); });
     }();
     return report(context, options.id, result);
   }
@@ -143,10 +142,8 @@ class WorkerCommand {
 
 }  // namespace
 
-Command add_worker(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("worker", "work on the job at a store");
-  const auto command = std::make_shared<WorkerCommand>(*app);
-  return {app, [command](const Context& context) { return command->run(context); }};
+Command add_worker(const FlagTable& program) {
+  return make_command<WorkerCommand>(program.command("worker", "work on the job at a store"));
 }
 
 }  // namespace meanwhile::cli

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <system_error>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/learn/settle.h"
+#include "meanwhile/learn/state_file.h"
 
 namespace meanwhile::cli {
 
@@ -19,7 +20,7 @@ using base::Json;
 Resumed::Resumed(const fs::path& path) : directory(job::RunDirectory::open(path)) {
   record = directory.run();
   try {
-    state.emplace(directory.newest_state());
+    state.emplace(learn::open_state(directory.newest_state()));
     parameters = Json::parse(state->metadata().at("parameters"), nullptr, false);
     rounds = job::rounds_of(*state);
   } catch (const Error&) {
@@ -33,25 +34,25 @@ Resumed::Resumed(const fs::path& path) : directory(job::RunDirectory::open(path)
   }
 }
 
-AskedFlags::AskedFlags(CLI::App& app, const LearnerEntry& entry) : asked_{entry} {
-  asked_.input.add_to(app);
-  asked_.learner = entry.add_flags(app);
-  const auto job = [](CLI::Option* option) { return option->group("Job"); };
-  seed_option_ = job(add_whole(app, "--seed", asked_.seed, "of all random numbers", 0));
-  shards_option_ = job(add_whole(app, "--shards", asked_.shards,
-                                 "parts of the data, which fix the order of every sum: the model "
-                                 "depends on it, never on the workers; 0: by the data's size",
-                                 0));
+AskedFlags::AskedFlags(const FlagTable& table, const learn::Entry& entry) : asked_{entry} {
+  asked_.input.add_to(table);
+  parameters_.emplace(table, entry);
+  const auto job = [](const Flag& flag) { return flag.group("Job"); };
+  seed_option_ = job(table.whole("--seed", asked_.seed, "of all random numbers", 0));
+  shards_option_ = job(table.whole("--shards", asked_.shards,
+                                   "parts of the data, which fix the order of every sum: the model "
+                                   "depends on it, never on the workers; 0: by the data's size",
+                                   0));
   if (entry.held_out) {
     eval_option_ =
-        job(app.add_option("--eval", asked_.eval,
-                           "held-out data to measure the model on; linear models stop when its "
-                           "loss no longer falls"))
-            ->type_name("FILE");
+        job(table.text("--eval", asked_.eval,
+                       "held-out data to measure the model on; linear models stop when its "
+                       "loss no longer falls"))
+            .type("FILE");
   }
-  job(add_choice(app, "--simd", simd_, base::simd_targets(),
-                 "no better instruction set than this; results are the same"));
-  job(app.add_option("--resume", asked_.resume, "run directory to go on with"))->type_name("DIR");
+  job(table.choice("--simd", simd_, base::simd_targets(),
+                   "use at most this instruction set; results do not change"));
+  job(table.text("--resume", asked_.resume, "run directory to go on with")).type("DIR");
 }
 
 void AskedFlags::check(Console& console) {
@@ -71,15 +72,17 @@ void AskedFlags::check(Console& console) {
   if (!asked_.eval.empty() && !fs::exists(asked_.eval, error)) {
     throw Error(ErrorKind::kInput, "--eval: {}: no such file", asked_.eval);
   }
-  asked_.learner->settle(asked_.resumed ? &asked_.resumed->parameters : nullptr,
-                         asked_.resumed && asked_.resumed->state);
+  asked_.given = parameters_->given();
+  std::optional<learn::Resumed> before;
+  if (asked_.resumed) before = {asked_.resumed->parameters, asked_.resumed->state.has_value()};
+  asked_.parameters = learn::settle(asked_.entry, before ? &*before : nullptr, asked_.given);
 }
 
 // Unless told otherwise, what the answer depends on stays as it was in the run to resume.
 void AskedFlags::keep_what_was(Console& console) {
-  const auto keep = [&](const CLI::Option* option, const char* name, auto& value) {
+  const auto keep = [&](const Flag& option, const char* name, auto& value) {
     const auto before = asked_.resumed->record.value(name, value);
-    if (option == nullptr || option->count() == 0) {
+    if (!option.given()) {
       value = before;
     } else if (value != before) {
       console.say(

@@ -8,15 +8,10 @@
 #include <string>
 
 #include "meanwhile/cli/flags/input_flags.h"
-#include "meanwhile/cli/flags/learners.h"
+#include "meanwhile/cli/flags/learner_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/job/run_directory.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace meanwhile::cli {
 
@@ -34,8 +29,8 @@ struct Resumed {
 
 // What was asked for on the command line, checked and settled: the same for all nodes of a job.
 struct Asked {
-  const LearnerEntry& entry;
-  std::unique_ptr<LearnerFlags> learner = nullptr;
+  const learn::Entry& entry;
+  base::Json given = {}, parameters = {};  // by flags; settled
   InputFlags input = {};
   std::uint64_t seed = 0;
   int shards = 0;
@@ -52,8 +47,8 @@ struct Asked {
 // The flags that say what is learned, from what, and from where on.
 class AskedFlags {
  public:
-  // This object must outlive the parsing of `app`.
-  AskedFlags(CLI::App& app, const LearnerEntry& entry);
+  // This object must outlive the parsing.
+  AskedFlags(const FlagTable& table, const learn::Entry& entry);
 
   Asked& asked() { return asked_; }
   const Asked& asked() const { return asked_; }
@@ -64,7 +59,8 @@ class AskedFlags {
   void keep_what_was(Console& console);
 
   Asked asked_;
-  const CLI::Option *seed_option_ = nullptr, *shards_option_ = nullptr, *eval_option_ = nullptr;
+  std::optional<ParameterFlags> parameters_;
+  Flag seed_option_, shards_option_, eval_option_;
   std::string simd_;
 };
 

@@ -1,14 +1,12 @@
 #include "meanwhile/cli/flags/flags.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/cli/flags/nearest.h"
+#include "meanwhile/base/nearest.h"
 
 namespace meanwhile::cli {
 
@@ -63,65 +61,13 @@ std::int64_t parse_bytes(const std::string& name, const std::string& text) {
   return static_cast<std::int64_t>(value);
 }
 
-CLI::Option* add_real(CLI::App& app, const std::string& name, double& value,
-                      const std::string& help, double least) {
-  const auto set = [name, &value, least](const std::string& text) {
-    value = parse_real(name, text, least);
-  };
-  return app.add_option_function<std::string>(name, set, help)
-      ->type_name("X")
-      ->default_str(fmt::format("{}", value));
-}
-
-CLI::Option* add_bytes(CLI::App& app, const std::string& name, std::int64_t& value,
-                       const std::string& help) {
-  const auto set = [name, &value](const std::string& text) { value = parse_bytes(name, text); };
-  return app.add_option_function<std::string>(name, set, help)->type_name("BYTES");
-}
-
-CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
-                        const std::vector<std::string>& choices, const std::string& help) {
-  return add_choice(
-      app, name, [&value](const std::string& text) { value = text; }, value, choices, help);
-}
-
-CLI::Option* add_choice(CLI::App& app, const std::string& name,
-                        const std::function<void(const std::string&)>& set,
-                        const std::string& otherwise, const std::vector<std::string>& choices,
-                        const std::string& help) {
-  const auto take = [name, set, choices](const std::string& text) {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      throw Error(ErrorKind::kUsage, "{}: unknown value '{}'; known are {}{}", name, text,
-                  listed(choices), did_you_mean(text, choices));
-    }
-    set(text);
-  };
-  CLI::Option* option = app.add_option_function<std::string>(name, take, help);
-  if (!otherwise.empty()) option->default_str(otherwise);
-  return option->type_name(choices_type(choices));
-}
-
-std::string choices_type(const std::vector<std::string>& choices) {
-  return fmt::format("{{{}}}", fmt::join(choices, ","));
-}
-
-std::vector<std::string> choices_of(const CLI::Option& option) {
-  std::string text = option.get_type_name();
-  const std::size_t open = text.find('{'), close = text.find('}');
-  if (open == text.npos || close == text.npos) return {};
-  text = text.substr(open + 1, close - open - 1);
-  std::vector<std::string> choices;
-  for (std::size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
-    end = std::min(text.find(',', begin), text.size());
-    choices.push_back(text.substr(begin, end - begin));
+const std::string& parse_choice(const std::string& name, const std::string& text,
+                                const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+    throw Error(ErrorKind::kUsage, "{}: unknown value '{}'; known are {}{}", name, text,
+                base::listed(choices), base::did_you_mean(text, choices));
   }
-  return choices;
-}
-
-std::string flag_name(const std::string& parameter) {
-  std::string name = "--" + parameter;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
+  return text;
 }
 
 std::string shell_quoted(const std::string& word) {

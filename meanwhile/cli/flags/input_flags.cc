@@ -1,6 +1,5 @@
 #include "meanwhile/cli/flags/input_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -40,49 +39,44 @@ char parse_delimiter(const std::string& text) {
 
 }  // namespace
 
-void InputFlags::add_to(CLI::App& app) {
-  app.add_option("FILES", files_,
-                 "data: " + format_titles() +
-                     ", also .gz and .zst; several files, a directory, or - for standard input")
-      ->type_name("");
-  const auto add = [&](CLI::Option* option) {
-    option->group("Reading");
-    options_.push_back(option);
-    return option;
+void InputFlags::add_to(const FlagTable& table) {
+  table.texts("FILES", files_,
+              "data: " + format_titles() +
+                  ", also .gz and .zst; several files, a directory, or - for standard input");
+  const auto add = [&](const Flag& flag) {
+    options_.push_back(flag.group("Reading"));
+    return flag;
   };
-  add(add_choice(app, "--format", format_, data::format_names(),
-                 "format of the files; auto: each file's name tells, or else its content"));
-  add(add_choice(app, "--dtype", dtype_, {"float32", "float64"}, "of numbers read from text"));
-  header_option_ = add(app.add_flag("--header,!--no-header", header_,
-                                    "CSV: the first line is names, is data; default: by looking"));
-  add(app.add_option("--delimiter", delimiter_, "CSV: between fields; default: by looking"))
-      ->type_name("CHAR");
-  add(app.add_option(
-          "--label-column", label_column_,
-          "CSV: name or number (from 0; -1 is the last) of the labels, kept from learning"))
-      ->type_name("COLUMN");
-  add(app.add_option("--weight-column", weight_column_, "CSV: of the sample weights"))
-      ->type_name("COLUMN");
-  add(app.add_option("--ignore-column", ignore_columns_, "CSV: to leave out; may be repeated"))
-      ->type_name("COLUMN")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false);
-  add(add_whole(app, "--n-features", n_features_, "libsvm, docword, ldac: columns at least", 0));
-  add(app.add_option("--vocabulary", vocabulary_,
-                     "a word a line: of text those to count, else names of the columns"))
-      ->type_name("FILE");
-  add(add_real(app, "--min-df", words_.min_df,
-               "text: leave out words in fewer documents than this number or, below 1, fraction",
-               0));
-  add(add_real(app, "--max-df", words_.max_df,
-               "text: leave out words in more documents than this number or, up to 1, fraction",
-               0));
-  add(add_whole(app, "--max-words", words_.max_words,
-                "text: at most so many words, those in most documents", 1));
-  add(app.add_option("--stop-words", words_.stop_words,
-                     "text: words to leave out: english, none, or a file of them"))
-      ->type_name("LIST")
-      ->default_str(words_.stop_words);
+  add(table.choice("--format", format_, data::format_names(),
+                   "format of the files; auto: each file's name tells, or else its content"));
+  add(table.choice("--dtype", dtype_, {"float32", "float64"}, "of numbers read from text"));
+  header_option_ = add(table.either(
+      "--header", header_,
+      "CSV: the first line holds column names (--no-header: it is data); default: detect"));
+  add(table.text("--delimiter", delimiter_, "CSV: between fields; default: by looking"))
+      .type("CHAR");
+  add(table.text("--label-column", label_column_,
+                 "CSV: name or number (from 0; -1 is the last) of the labels, kept from learning"))
+      .type("COLUMN");
+  add(table.text("--weight-column", weight_column_, "CSV: of the sample weights")).type("COLUMN");
+  add(table.texts("--ignore-column", ignore_columns_, "CSV: to leave out; may be repeated"))
+      .type("COLUMN");
+  add(table.whole("--n-features", n_features_, "libsvm, docword, ldac: columns at least", 0));
+  add(table.text("--vocabulary", vocabulary_,
+                 "a word a line: of text those to count, else names of the columns"))
+      .type("FILE");
+  add(table.real("--min-df", words_.min_df,
+                 "text: leave out words in fewer documents than this number or, below 1, fraction",
+                 0));
+  add(table.real("--max-df", words_.max_df,
+                 "text: leave out words in more documents than this number or, up to 1, fraction",
+                 0));
+  add(table.whole("--max-words", words_.max_words,
+                  "text: at most so many words, those in most documents", 1));
+  add(table.text("--stop-words", words_.stop_words,
+                 "text: words to leave out: english, none, or a file of them"))
+      .type("LIST")
+      .shown_default(words_.stop_words);
 }
 
 std::string InputFlags::take_last() {
@@ -115,7 +109,7 @@ data::ReadOptions InputFlags::options(int threads) const {
   data::ReadOptions options;
   options.format = data::parse_format(format_);
   options.dtype = dtype_ == "float64" ? data::DType::kFloat64 : data::DType::kFloat32;
-  if (header_option_->count() > 0) options.header = header_;
+  if (header_option_.given()) options.header = header_;
   options.delimiter = parse_delimiter(delimiter_);
   options.label_column = label_column_;
   options.weight_column = weight_column_;
@@ -142,14 +136,14 @@ std::string InputFlags::as_typed() const {
     text += shell_quoted(word);
   };
   for (const std::string& file : files_) add(file);
-  for (const CLI::Option* option : options_) {
-    if (option->count() == 0) continue;
-    if (option == header_option_) {
+  for (const Flag& option : options_) {
+    if (!option.given()) continue;
+    if (option.name() == header_option_.name()) {
       add(header_ ? "--header" : "--no-header");
       continue;
     }
-    for (const std::string& value : option->results()) {
-      add("--" + option->get_lnames().front());
+    for (const std::string& value : option.values()) {
+      add(option.name());
       add(value);
     }
   }

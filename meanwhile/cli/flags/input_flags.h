@@ -4,19 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/cli/flags/flag_table.h"
 #include "meanwhile/data/files/read.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace meanwhile::cli {
 
 class InputFlags {
  public:
   // The positional FILES and the flags. This object must outlive the parsing of `app`.
-  void add_to(CLI::App& app);
+  void add_to(const FlagTable& table);
 
   // The last of the files is not to be read but written: takes it off. Empty when there is none.
   std::string take_last();
@@ -39,8 +35,8 @@ class InputFlags {
   std::int64_t n_features_ = 0;
   std::string vocabulary_;
   data::VocabularyOptions words_;
-  std::vector<const CLI::Option*> options_;  // all of the above but the files
-  const CLI::Option* header_option_ = nullptr;
+  std::vector<Flag> options_;  // all of the above but the files
+  Flag header_option_;
 };
 
 }  // namespace meanwhile::cli

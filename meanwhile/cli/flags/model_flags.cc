@@ -1,6 +1,5 @@
 #include "meanwhile/cli/flags/model_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -19,15 +18,15 @@ namespace meanwhile::cli {
 using base::Error;
 using base::ErrorKind;
 
-void ModelFlags::add_to(CLI::App& app) {
-  app.add_option("MODEL", model_, "a run directory, or a model file")->type_name("");
-  input_.add_to(app);
-  add_whole(app, "--workers", workers_, "threads; 0: all the machine offers", 0);
-  add_choice(app, "--simd", simd_, base::simd_targets(),
-             "no better instruction set than this; results are the same");
+void ModelFlags::add_to(const FlagTable& table) {
+  table.text("MODEL", model_, "a run directory, or a model file");
+  input_.add_to(table);
+  table.whole("--workers", workers_, "threads; 0: all the machine offers", 0);
+  table.choice("--simd", simd_, base::simd_targets(),
+               "use at most this instruction set; results do not change");
 }
 
-LoadedModel ModelFlags::load() {
+learn::LoadedModel ModelFlags::load(const learn::Registry& registry) {
   if (model_.empty())
     throw Error(ErrorKind::kUsage, "no model is named: a run directory or a file");
   std::error_code error;
@@ -37,7 +36,7 @@ LoadedModel ModelFlags::load() {
   input_.check();
   if (!simd_.empty()) base::limit_simd(simd_);
   if (workers_ == 0) workers_ = base::hardware_threads();
-  return load_model(model_);
+  return learn::load_model(registry, model_);
 }
 
 // For a model that knows columns by number only.
@@ -50,7 +49,7 @@ data::Dataset ModelFlags::read_columns(std::int64_t cols) const {
 
 // For a model that knows words: text is counted with its words, and columns that have names go by
 // them.
-data::Dataset ModelFlags::read_words(Console& console, const TrainedModel& model) const {
+data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model) const {
   const auto vocabulary = model.vocabulary();
   data::ReadOptions options = input_.options(workers_);
   options.expect_documents = true;
@@ -78,7 +77,7 @@ data::Dataset ModelFlags::read_words(Console& console, const TrainedModel& model
   return data;
 }
 
-data::Dataset ModelFlags::read(Console& console, const LoadedModel& loaded) const {
+data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded) const {
   const std::int64_t cols = loaded.model->cols();
   const auto vocabulary = loaded.model->vocabulary();
   data::Dataset data = vocabulary ? read_words(console, *loaded.model) : read_columns(cols);

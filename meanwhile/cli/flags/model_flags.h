@@ -4,28 +4,24 @@
 #include <string>
 
 #include "meanwhile/cli/flags/input_flags.h"
-#include "meanwhile/cli/flags/learners.h"
 #include "meanwhile/cli/output/console.h"
-
-namespace CLI {
-class App;
-}
+#include "meanwhile/learn/registry.h"
 
 namespace meanwhile::cli {
 
 class ModelFlags {
  public:
   // The positionals MODEL and FILES, and flags. This object must outlive the parsing of `app`.
-  void add_to(CLI::App& app);
+  void add_to(const FlagTable& table);
   // Checks everything that was given and loads the model. THROWS Error(kUsage, kInput).
-  LoadedModel load();
+  learn::LoadedModel load(const learn::Registry& registry);
   // Reads the data for it. THROWS Error(kInput), also when the columns do not fit.
-  data::Dataset read(Console& console, const LoadedModel& loaded) const;
+  data::Dataset read(Console& console, const learn::LoadedModel& loaded) const;
   int threads() const { return workers_; }
 
  private:
   data::Dataset read_columns(std::int64_t cols) const;
-  data::Dataset read_words(Console& console, const TrainedModel& model) const;
+  data::Dataset read_words(Console& console, const learn::Model& model) const;
 
   std::string model_, simd_;
   InputFlags input_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/learn/settle.h"
 
 namespace meanwhile::cli {
 
@@ -97,26 +97,26 @@ double parse_duration(const std::string& flag, const std::string& text) {
   return seconds;
 }
 
-PlanFlags::PlanFlags(CLI::App& app, const LearnerEntry& entry) : entry_(entry) {
-  input_.add_to(app);
-  learner_ = entry.add_flags(app);
-  const auto shape = [](CLI::Option* option) { return option->group("Data, if no file is named"); };
-  shape(add_whole(app, "--rows", rows_, "rows", 1))->default_str("");
-  shape(add_whole(app, "--dims", dims_, "columns", 1))->default_str("");
-  shape(add_whole(app, "--nonzeros", nonzeros_, "values stored, of sparse data; 0: dense", 0));
-  shape(add_whole(app, "--classes", classes_, "of labels; 0: two", 0));
-  const auto job = [](CLI::Option* option) { return option->group("Job"); };
-  job(app.add_option("--machine", machine_name_,
-                     "profile: a TOML file, or one that is shipped; default: $MEANWHILE_MACHINE, "
-                     "what 'calibrate' left for you, or generic"))
-      ->type_name("NAME or FILE");
-  job(add_choice(app, "--runtime", runtime_, {"auto", "threads", "mpi", "storage"},
-                 "where workers would live; auto: by what the machine has"));
-  job(add_choice(app, "--exchange", exchange_, {"auto", "allreduce", "tree"},
-                 "between ranks; auto: the faster for each number of workers"));
-  job(add_whole(app, "--shards", shards_, "parts of the data; 0: as many as workers", 0));
-  job(add_real(app, "--rounds", rounds_,
-               "rounds that training will take; 0: --max-iter, which is the most", 0));
+PlanFlags::PlanFlags(const FlagTable& table, const learn::Entry& entry) : entry_(entry) {
+  input_.add_to(table);
+  parameters_.emplace(table, entry);
+  const auto shape = [](const Flag& flag) { return flag.group("Data, if no file is named"); };
+  shape(table.whole("--rows", rows_, "rows", 1)).shown_default("");
+  shape(table.whole("--dims", dims_, "columns", 1)).shown_default("");
+  shape(table.whole("--nonzeros", nonzeros_, "values stored, of sparse data; 0: dense", 0));
+  shape(table.whole("--classes", classes_, "of labels; 0: two", 0));
+  const auto job = [](const Flag& flag) { return flag.group("Job"); };
+  job(table.text("--machine", machine_name_,
+                 "profile: a TOML file, or one that is shipped; default: $MEANWHILE_MACHINE, "
+                 "what 'calibrate' left for you, or generic"))
+      .type("NAME or FILE");
+  job(table.choice("--runtime", runtime_, {"auto", "threads", "mpi", "storage"},
+                   "where workers would live; auto: by what the machine has"));
+  job(table.choice("--exchange", exchange_, {"auto", "allreduce", "tree"},
+                   "between ranks; auto: the faster for each number of workers"));
+  job(table.whole("--shards", shards_, "parts of the data; 0: as many as workers", 0));
+  job(table.real("--rounds", rounds_,
+                 "rounds that training will take; 0: --max-iter, which is the most", 0));
 }
 
 learn::Shape PlanFlags::shape() const {
@@ -146,7 +146,7 @@ learn::Shape PlanFlags::shape() const {
     }
     shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
              data::is_sparse(data)};
-    if (!data.labels.empty() && std::string(entry_.name) != "linear") {
+    if (!data.labels.empty() && entry_.classes) {
       const auto values = data::label_values(data, base::hardware_threads());
       if (!values.empty()) shape.classes = std::ssize(values);
     }
@@ -181,14 +181,14 @@ void PlanFlags::settle_setting() {
 }
 
 void PlanFlags::settle() {
-  learner_->settle(nullptr, false);
+  const base::Json parameters = learn::settle(entry_, nullptr, parameters_->given());
   machine_ = named_machine(machine_name_);
   history_ = plan::recall(machine_.file);
   plan::refine(machine_, history_);
   settle_setting();
   job_.learner = entry_.name;
   job_.shape = shape();
-  const std::unique_ptr<learn::RoundLearner> learner = learner_->begin();
+  const std::unique_ptr<learn::RoundLearner> learner = entry_.make(parameters);
   job_.course = learner->course(job_.shape);
   const double outputs = learner->cost(job_.shape).outputs;
   if (outputs > static_cast<double>(job_.shape.rows)) {

@@ -2,25 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "meanwhile/cli/flags/input_flags.h"
-#include "meanwhile/cli/flags/learners.h"
+#include "meanwhile/cli/flags/learner_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/plan/history.h"
 #include "meanwhile/plan/predict.h"
-
-namespace CLI {
-class App;
-}
 
 namespace meanwhile::cli {
 
 class PlanFlags {
  public:
   // This object must outlive the parsing of `app`.
-  PlanFlags(CLI::App& app, const LearnerEntry& entry);
+  PlanFlags(const FlagTable& table, const learn::Entry& entry);
 
   // Reads the shape of the data if files were named, and the machine. THROWS Error(kUsage, kInput).
   void settle();
@@ -31,14 +28,14 @@ class PlanFlags {
   const plan::Setting& setting() const { return setting_; }
   bool fixed_exchange() const { return exchange_ != "auto"; }
   const plan::History& history() const { return history_; }
-  const LearnerEntry& entry() const { return entry_; }
+  const learn::Entry& entry() const { return entry_; }
 
  private:
   learn::Shape shape() const;
   void settle_setting();
 
-  const LearnerEntry& entry_;
-  std::unique_ptr<LearnerFlags> learner_;
+  const learn::Entry& entry_;
+  std::optional<ParameterFlags> parameters_;
   InputFlags input_;
   std::int64_t rows_ = 0, dims_ = 0, nonzeros_ = 0, classes_ = 0;
   double rounds_ = 0;

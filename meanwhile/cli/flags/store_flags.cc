@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cctype>
 #include <cstdlib>
 #include <random>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/nearest.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/cli/flags/flags.h"
-#include "meanwhile/cli/flags/nearest.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/storage/azure/azure.h"
@@ -45,21 +44,22 @@ std::string host() {
 
 }  // namespace
 
-void StoreFlags::add_to(CLI::App& app, bool required) {
-  CLI::Option* option =
-      app.add_option("--store", url_,
-                     "where the job lives: a directory, or azure://ACCOUNT/CONTAINER/PREFIX with "
-                     "AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_KEY, or "
-                     "AZURE_STORAGE_SAS_TOKEN in the environment");
-  option->type_name("URL")->group("Storage");
-  if (required) option->required();
+void StoreFlags::add_to(const FlagTable& table, bool required) {
+  const Flag flag =
+      table.text("--store", url_,
+                 "where the job lives: a directory, or azure://ACCOUNT/CONTAINER/PREFIX with "
+                 "AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_KEY, or "
+                 "AZURE_STORAGE_SAS_TOKEN in the environment");
+  flag.type("URL").group("Storage");
+  if (required) flag.required();
 }
 
-void StoreFlags::add_prices(CLI::App& app) {
-  add_real(app, "--price-hour", prices_.per_hour, "of a worker, for the bill", 0)->group("Storage");
-  add_real(app, "--price-requests", prices_.per_million_requests,
-           "of a million requests, for the bill", 0)
-      ->group("Storage");
+void StoreFlags::add_prices(const FlagTable& table) {
+  table.real("--price-hour", prices_.per_hour, "of a worker, for the bill", 0).group("Storage");
+  table
+      .real("--price-requests", prices_.per_million_requests, "of a million requests, for the bill",
+            0)
+      .group("Storage");
 }
 
 storage::Location StoreFlags::location() const {
@@ -95,20 +95,11 @@ runtime::JobRecord StoreFlags::job(OpenStore& opened) const {
               opened.store.blobs->name(), shell_quoted(url_));
 }
 
-runtime::MakeLearner learner_of(const runtime::JobRecord& job) {
-  struct Flags {
-    CLI::App app;
-    std::unique_ptr<LearnerFlags> flags;
+runtime::MakeLearner learner_of(const learn::Registry& registry, const runtime::JobRecord& job) {
+  const learn::Entry& entry = registry.at(job.learner);
+  return [&entry, parameters = job.parameters](const data::SafetensorsFile& state) {
+    return entry.restore(state, parameters);
   };
-  for (const LearnerEntry& entry : learners()) {
-    if (entry.name != job.learner) continue;
-    const auto known = std::make_shared<Flags>();
-    known->flags = entry.add_flags(known->app);
-    known->flags->settle(&job.parameters, true);
-    return [known](const data::SafetensorsFile& state) { return known->flags->go_on(state); };
-  }
-  throw Error(ErrorKind::kInput, "the job is one of the learner '{}', which is not known here",
-              job.learner);
 }
 
 std::string worker_id() {

@@ -4,15 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "meanwhile/cli/flags/learners.h"
+#include "meanwhile/cli/flags/flag_table.h"
+#include "meanwhile/learn/registry.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/runtime/storage/result.h"
 #include "meanwhile/runtime/storage/shard_runner.h"
 #include "meanwhile/storage/store.h"
-
-namespace CLI {
-class App;
-}
 
 namespace meanwhile::cli {
 
@@ -27,8 +24,8 @@ struct OpenStore {
 class StoreFlags {
  public:
   // --store, and where something is paid for, what it costs. This object must outlive the parsing.
-  void add_to(CLI::App& app, bool required);
-  void add_prices(CLI::App& app);
+  void add_to(const FlagTable& table, bool required);
+  void add_prices(const FlagTable& table);
 
   bool given() const { return !url_.empty(); }
   const std::string& url() const { return url_; }
@@ -52,8 +49,9 @@ class StoreFlags {
   runtime::Prices prices_;
 };
 
-// A learner of the job, in any of its states. THROWS Error(kInput) for one that is not known.
-runtime::MakeLearner learner_of(const runtime::JobRecord& job);
+// Makes learners of the job, in any of its states. The registry must outlive the result. THROWS
+// Error(kInput) when the learner is not known.
+runtime::MakeLearner learner_of(const learn::Registry& registry, const runtime::JobRecord& job);
 
 // HOST-PID-RANDOM, unlike any other.
 std::string worker_id();

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/cli/output/flag_name.h"
 
 namespace meanwhile::cli {
 
@@ -45,6 +46,8 @@ void Console::say(std::string_view text) {
   if (!quiet_) std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void Console::error(std::string_view message) { fmt::print(stderr, "meanwhile: {}\n", message); }
+void Console::error(std::string_view message) {
+  fmt::print(stderr, "meanwhile: {}\n", with_flags(message));
+}
 
 }  // namespace meanwhile::cli

@@ -29,6 +29,7 @@ class Console {
 
   // To the user, as it is; the caller ends lines.
   void say(std::string_view text);
+  // Parameters in the message (base/parameter_name.h) are shown as flags.
   void error(std::string_view message);
 
  private:

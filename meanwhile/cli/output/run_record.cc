@@ -63,15 +63,14 @@ void check_out(const fs::path& path) {
   }
 }
 
-Json result_json(const Json& asked, const job::TrainResult& result) {
+Json result_json(const learn::Entry& entry, const Json& asked, const job::TrainResult& result) {
   Json json = asked;
   json["rounds"] = result.rounds;
   json["stopped_because"] = result.stopped_because;
   json["finished"] = result.done;
   json["objective"] = result.objective;  // null when no round was finished
-  for (const char* name :
-       {"chosen", "held_out_loss", "held_out_accuracy", "perplexity_bound", "held_out_perplexity",
-        "held_out_perplexity_bound", "coherence_npmi", "coherence_u_mass"}) {
+  if (result.record.contains("chosen")) json["chosen"] = result.record["chosen"];
+  for (const std::string& name : entry.measures_in_json) {
     if (result.record.contains(name)) json[name] = result.record[name];
   }
   json["workers"] = result.workers;

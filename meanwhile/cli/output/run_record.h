@@ -6,7 +6,7 @@
 
 #include "meanwhile/data/part.h"
 #include "meanwhile/job/train.h"
-#include "meanwhile/learn/learner.h"
+#include "meanwhile/learn/entry.h"
 
 namespace meanwhile::cli {
 
@@ -22,6 +22,7 @@ std::filesystem::path next_run(const std::string& name);
 void check_out(const std::filesystem::path& path);
 
 // All that `--json` prints. `asked` holds what was known before training: learner, parameters, ...
-base::Json result_json(const base::Json& asked, const job::TrainResult& result);
+base::Json result_json(const learn::Entry& entry, const base::Json& asked,
+                       const job::TrainResult& result);
 
 }  // namespace meanwhile::cli

@@ -1,11 +1,11 @@
-#include "meanwhile/cli/flags/nearest.h"
+#include "meanwhile/base/nearest.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-namespace meanwhile::cli {
+namespace meanwhile::base {
 
 int edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the table of distances between prefixes (optimal string alignment).
@@ -45,4 +45,4 @@ std::string listed(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-}  // namespace meanwhile::cli
+}  // namespace meanwhile::base

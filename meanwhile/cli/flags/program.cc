@@ -1,17 +1,20 @@
 // CLI11 parses; what it finds wrong is said again in this program's words.
+#include "meanwhile/cli/flags/program.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/cli/commands.h"
-#include "meanwhile/cli/flags/nearest.h"
-#include "meanwhile/cli/output/console.h"
+#include "meanwhile/base/nearest.h"
+#include "meanwhile/cli/flags/help_format.h"
 
 namespace meanwhile::cli {
 
+using base::did_you_mean;
 using base::Error;
 using base::ErrorKind;
+using base::listed;
 
 namespace {
 
@@ -35,6 +38,7 @@ std::vector<std::string> subcommands_of(const CLI::App& app) {
 std::vector<std::string> flag_names_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options({})) {
+    if (option->get_group().empty()) continue;  // hidden
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
@@ -62,13 +66,27 @@ Error unknown_word(const CLI::App& app, const std::string& typed, const std::str
 
 }  // namespace
 
-void parse(CLI::App& program, const std::vector<std::string>& words) {
+Program::Program(const std::string& name, const std::string& help, const std::string& version)
+    : app_(std::make_unique<CLI::App>(help, name)) {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(0, 1);
+  app_->option_defaults()->take_last();
+  app_->formatter(help_format());
+}
+
+Program::~Program() = default;
+
+FlagTable Program::table() const { return FlagTable(*app_); }
+
+std::optional<std::string> Program::parse(const std::vector<std::string>& words) {
   try {
-    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-  } catch (const CLI::Success&) {  // help or version was asked for
-    throw;
+    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return app_->help();
+  } catch (const CLI::CallForVersion& e) {
+    return std::string(e.what()) + "\n";
   } catch (const CLI::ExtrasError&) {
-    const auto [app, typed] = innermost(program);
+    const auto [app, typed] = innermost(*app_);
     std::vector<std::string> left = app->remaining();
     // A flag nobody knows explains the words after it, a command nobody knows also the flags.
     const auto flag = std::find_if(left.begin(), left.end(),
@@ -81,12 +99,13 @@ void parse(CLI::App& program, const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& e) {
     throw Error(ErrorKind::kUsage, "{}", e.what());
   }
-  const auto [app, typed] = innermost(program);
+  const auto [app, typed] = innermost(*app_);
   const std::vector<std::string> below = subcommands_of(*app);
   if (!below.empty()) {
     throw Error(ErrorKind::kUsage, "'{}' needs a {}: {}\n'{} --help' says more", typed,
                 kind_below(*app), listed(below), typed);
   }
+  return std::nullopt;
 }
 
 }  // namespace meanwhile::cli

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meanwhile::cli {
+namespace meanwhile::base {
 
 // Insertions, deletions, changes and swaps of neighbours that turn `a` into `b`.
 int edit_distance(std::string_view a, std::string_view b);
@@ -16,4 +16,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 // "a, b, c".
 std::string listed(const std::vector<std::string>& names);
 
-}  // namespace meanwhile::cli
+}  // namespace meanwhile::base

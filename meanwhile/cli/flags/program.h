@@ -1,0 +1,31 @@
+// The program's command line: owns the table of commands and flags, and parses.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "meanwhile/cli/flags/flag_table.h"
+
+namespace meanwhile::cli {
+
+class Program {
+ public:
+  Program(const std::string& name, const std::string& help, const std::string& version);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  FlagTable table() const;
+
+  // Parses the words after the program's name. Returns the help or the version if that was asked
+  // for: nothing is to be run then. THROWS Error(kUsage) that names what is wrong, what is known
+  // and what was probably meant.
+  std::optional<std::string> parse(const std::vector<std::string>& words);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace meanwhile::cli

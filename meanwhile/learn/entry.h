@@ -1,0 +1,79 @@
+// All that the rest of the program knows of a learner: one value for each, in the table of
+// registry.cc. A new learner is a folder below learn/ that makes an Entry, and a line there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/model.h"
+#include "meanwhile/learn/round_learner.h"
+#include "meanwhile/learn/schema.h"
+
+namespace meanwhile::learn {
+
+// Rows and parameters with which 'calibrate' measures how fast a learner is.
+struct CalibrationShape {
+  Json parameters;
+  bool sparse = false;
+  std::int64_t cols = 1;   // of sparse rows: values stored in a row
+  std::int64_t width = 1;  // of sparse rows: columns
+  std::int64_t least_rows = 1;
+};
+
+struct Entry {
+  std::string name;
+  std::string summary;   // one line, for lists of learners
+  std::string examples;  // command lines of `train`, for its help
+  Schema schema;
+  // Advice for a user who wants to change a fixed parameter of a run, as the end of a sentence.
+  std::string instead_of_changing = {};
+
+  bool held_out = false;  // measures itself on held-out rows while it trains
+  bool of_text = false;   // learns from words: a file that may be text is read as text
+  bool classes = false;   // labels are classes, and their number changes the cost
+
+  // Completes and checks parameters that settle() has merged: fills in those that depend on others
+  // and returns all of them. `given`: those that the user set. `fresh`: training begins with
+  // make(), so that files which parameters name are read.
+  // THROWS Error(kUsage, kInput) that names the parameter.
+  std::function<Json(const Json& parameters, const Json& given, bool fresh)> complete;
+
+  // A learner that begins. These three take what complete() returned. THROW Error(kUsage, kInput).
+  std::function<std::unique_ptr<RoundLearner>(const Json& parameters)> make;
+  // A learner that continues from a state, with the same bits.
+  std::function<std::unique_ptr<RoundLearner>(const data::SafetensorsFile& state,
+                                              const Json& parameters)>
+      restore;
+  // A learner that begins on other data with what was learned in `state`.
+  std::function<std::unique_ptr<RoundLearner>(const data::SafetensorsFile& state,
+                                              const Json& parameters)>
+      warm_start;
+  // THROWS Error(kInput) when the file holds no model of this learner.
+  std::function<std::unique_ptr<Model>(const data::SafetensorsFile& file)> load_model;
+
+  // Whether the learner is meant for data that differs from run to run, so that a warm start needs
+  // no note.
+  std::function<bool(const Json& parameters)> is_incremental = [](const Json&) { return false; };
+  // What may be sent in a round when the user leaves the parameter `send` open; empty: the learner
+  // has no choice.
+  std::function<std::vector<std::string>(const Json& parameters)> send_choices = [](const Json&) {
+    return std::vector<std::string>();
+  };
+
+  // Fields of the last round's record (Outcome::record) that `train` shows, and those that its
+  // JSON holds.
+  std::vector<std::string> measures_shown = {}, measures_in_json = {};
+
+  // Shapes to calibrate with. `quick`: a few of them. A learner that is not calibrated by default
+  // is left out of a quick calibration unless the user names it.
+  std::function<std::vector<CalibrationShape>(bool quick)> calibration = [](bool) {
+    return std::vector<CalibrationShape>();
+  };
+  bool in_quick_calibration = false;
+};
+
+}  // namespace meanwhile::learn

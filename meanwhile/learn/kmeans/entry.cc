@@ -1,0 +1,157 @@
+#include "meanwhile/learn/kmeans/entry.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parameter_name.h"
+#include "meanwhile/learn/kmeans/initial_centers.h"
+#include "meanwhile/learn/kmeans/kmeans.h"
+#include "meanwhile/learn/kmeans/model.h"
+#include "meanwhile/learn/kmeans/parameters.h"
+
+namespace meanwhile::learn::kmeans {
+
+using base::Error;
+using base::ErrorKind;
+
+namespace {
+
+class KMeansModel final : public learn::Model {
+ public:
+  explicit KMeansModel(kmeans::Model model) : model_(std::move(model)), columns_{model_.cols} {}
+
+  const ColumnSchema& columns() const override { return columns_; }
+  Predictions predict(const data::Dataset& data, int threads) const override {
+    const auto labels = assign(model_, data, threads).labels;
+    return {{labels.begin(), labels.end()}, {}};
+  }
+  std::int64_t transformed_cols() const override { return model_.n_clusters; }
+  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
+                 std::span<double> values) const override {
+    kmeans::transform(model_, data, begin, end, threads, values);
+  }
+  Json evaluate(const data::Dataset& data, int threads) const override {
+    return kmeans::evaluate(model_, data, threads);
+  }
+  Json describe() const override {
+    const auto empty = std::count(model_.counts.begin(), model_.counts.end(), 0.0);
+    return {{"n_clusters", model_.n_clusters},
+            {"columns", model_.cols},
+            {"metric", model_.metric == Metric::kCosine ? "cosine" : "euclidean"},
+            {"empty_clusters", empty},
+            {"sizes", model_.counts}};
+  }
+
+ private:
+  kmeans::Model model_;
+  ColumnSchema columns_;
+};
+
+// The centres that the parameter `init` names; none when it names a method.
+InitialCenters centers_for(const Parameters& parameters) {
+  if (parameters.init.named()) return {};
+  InitialCenters centers = read_centers(parameters.init.text());
+  if (centers.rows != parameters.n_clusters) {
+    throw Error(ErrorKind::kUsage, "{}: {}, but {} holds {} centres", base::parameter("n_clusters"),
+                parameters.n_clusters, parameters.init.text(), centers.rows);
+  }
+  return centers;
+}
+
+// A file of centres says how many clusters there are, unless the user does.
+Json complete(const Json& settled, const Json& given, bool fresh) {
+  Parameters parameters = parameters_from_json(settled);
+  if (fresh && !parameters.init.named()) {
+    const bool from_file = given.contains("init") && !given.contains("n_clusters");
+    if (from_file) parameters.n_clusters = read_centers(parameters.init.text()).rows;
+    centers_for(parameters);
+  }
+  validate(parameters);
+  return to_json(parameters);
+}
+
+std::unique_ptr<RoundLearner> make(const Json& json) {
+  const Parameters parameters = parameters_from_json(json);
+  auto kmeans = std::make_unique<KMeans>(parameters);
+  InitialCenters initial = centers_for(parameters);
+  if (initial.rows > 0) kmeans->set_initial_centers(std::move(initial.values), initial.cols);
+  return kmeans;
+}
+
+std::unique_ptr<RoundLearner> restore(const data::SafetensorsFile& state, const Json& json) {
+  auto kmeans = std::make_unique<KMeans>(parameters_from_json(json));
+  kmeans->restore(state);
+  return kmeans;
+}
+
+std::unique_ptr<RoundLearner> warm_start(const data::SafetensorsFile& state, const Json& json) {
+  const kmeans::Model model = load_model(state);
+  auto kmeans = std::make_unique<KMeans>(parameters_from_json(json));
+  // Mini-batches weigh what they saw before against what they see now; Lloyd's rounds do not.
+  kmeans->set_initial_centers(model.centers, model.cols, model.counts);
+  return kmeans;
+}
+
+CalibrationShape shape(std::int64_t clusters, std::int64_t cols, std::int64_t width) {
+  constexpr std::int64_t kLeastRows = 512;
+  // The first of the rounds is slower than the others.
+  return {{{"n_clusters", clusters}, {"max_iter", 8}, {"tol", 0}, {"init", "random"}},
+          width > 1,
+          cols,
+          width,
+          std::max(kLeastRows, 4 * clusters)};
+}
+
+std::vector<CalibrationShape> calibration(bool quick) {
+  std::vector<CalibrationShape> shapes;
+  for (const std::int64_t cols :
+       quick ? std::vector<std::int64_t>{16, 128} : std::vector<std::int64_t>{4, 32, 256}) {
+    for (const std::int64_t k : quick ? std::vector<std::int64_t>{32, 1024}
+                                      : std::vector<std::int64_t>{4, 32, 256, 2048}) {
+      shapes.push_back(shape(k, cols, 1));
+    }
+    if (!quick && cols < 200) {
+      for (const std::int64_t k : {8, 128}) shapes.push_back(shape(k, cols, 5'000));
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
+Entry entry() {
+  Entry entry;
+  entry.name = "kmeans";
+  entry.summary = "k-means clustering: Lloyd's algorithm or mini-batches, Euclidean or cosine";
+  entry.examples =
+      "examples:\n"
+      "  meanwhile train kmeans points.npy --n-clusters 100 --seed 7 --out runs/a\n"
+      "  meanwhile train kmeans points.npy --resume runs/a --max-iter 500\n"
+      "  meanwhile train kmeans digits.csv.gz --label-column -1 --n-clusters 10 --n-init 5\n"
+      "  meanwhile train kmeans texts.libsvm --metric cosine --n-clusters 50\n"
+      "  meanwhile train kmeans large.safetensors --batch-size 10000 --memory-limit 2G\n"
+      "  meanwhile train kmeans points.npy --init centres.npy\n";
+  entry.schema = schema_of(Parameters{});
+  entry.schema.least(1, {"n_clusters", "n_init", "max_iter"})
+      .fix({"n_clusters", "metric", "init"})
+      .ends_run({"max_iter"});
+  entry.schema.at("init").other_text = "FILE";
+  entry.instead_of_changing =
+      "to start from its centres instead, give the run to " + base::parameter("init");
+  entry.complete = complete;
+  entry.make = make;
+  entry.restore = restore;
+  entry.warm_start = warm_start;
+  entry.load_model = [](const data::SafetensorsFile& file) -> std::unique_ptr<learn::Model> {
+    return std::make_unique<KMeansModel>(load_model(file));
+  };
+  entry.is_incremental = [](const Json& parameters) {
+    return parameters.at("batch_size").get<std::int64_t>() > 0;
+  };
+  entry.calibration = calibration;
+  entry.in_quick_calibration = true;
+  return entry;
+}
+
+}  // namespace meanwhile::learn::kmeans

@@ -1,0 +1,142 @@
+#include "meanwhile/learn/lda/entry.h"
+
+#include <memory>
+#include <optional>
+
+#include "meanwhile/learn/lda/lda.h"
+#include "meanwhile/learn/lda/model.h"
+#include "meanwhile/learn/lda/parameters.h"
+
+namespace meanwhile::learn::lda {
+
+namespace {
+
+constexpr std::int64_t kWordsShown = 10;  // of each topic
+
+class LdaModel final : public learn::Model {
+ public:
+  explicit LdaModel(lda::Model model) : model_(std::move(model)), columns_{model_.words} {
+    if (model_.vocabulary) columns_.names = model_.vocabulary->words();
+  }
+
+  const ColumnSchema& columns() const override { return columns_; }
+  bool ignores_extra_columns() const override { return true; }
+  std::shared_ptr<const data::Vocabulary> vocabulary() const override { return model_.vocabulary; }
+  bool has_labels() const override { return false; }
+
+  std::int64_t transformed_cols() const override { return model_.topics; }
+  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
+                 std::span<double> values) const override {
+    if (!ready_) ready_.emplace(ready_for_mixtures(model_, threads));
+    mixtures(*ready_, data, begin, end, threads, values);
+  }
+  Json evaluate(const data::Dataset& data, int threads) const override {
+    return lda::evaluate(model_, data, threads);
+  }
+
+  Json describe() const override {
+    const auto top = top_words(model_.lambda, model_.words, model_.topics, kWordsShown);
+    const std::vector<double> prevalence = model_.prevalence();
+    Json topics = Json::array();
+    for (std::int64_t topic = 0; topic < model_.topics; ++topic) {
+      Json words = Json::array();
+      for (const std::int32_t word : top.of(topic)) words.push_back(model_.word(word));
+      topics.push_back({{"topic", topic},
+                        {"prevalence", prevalence[static_cast<std::size_t>(topic)]},
+                        {"words", words}});
+    }
+    return {{"n_topics", model_.topics},
+            {"words", model_.words},
+            {"documents", static_cast<std::int64_t>(model_.documents)},
+            {"tokens", model_.tokens},
+            {"eta", model_.eta},
+            {"alpha", model_.alpha},
+            {"prevalence", prevalence},
+            {"topics", topics}};
+  }
+
+ private:
+  lda::Model model_;
+  ColumnSchema columns_;
+  // Made for the first block of rows and kept for the next ones.
+  mutable std::optional<Measurer> ready_;
+};
+
+std::unique_ptr<Lda> make(const Json& parameters) {
+  return std::make_unique<Lda>(parameters_from_json(parameters));
+}
+
+CalibrationShape shape(const char* send, std::int64_t topics, std::int64_t cols,
+                       std::int64_t width) {
+  return {{{"n_topics", topics},
+           {"send", send},
+           {"passes", 4},
+           {"batch_size", std::int64_t{1} << 40},  // all documents: a round is a pass
+           {"tol", 0},
+           {"init", "random"},
+           // Made-up documents hold no topics that inference could find; real documents take about
+           // eight iterations.
+           {"inference_max_iter", 8}},
+          true,
+          cols,
+          width,
+          512};
+}
+
+std::vector<CalibrationShape> calibration(bool /*quick*/) {
+  std::vector<CalibrationShape> shapes;
+  for (const std::int64_t topics : {20, 200}) {
+    for (const std::int64_t width : {2'048, 32'768}) {
+      shapes.push_back(shape("model", topics, 64, width));
+      shapes.push_back(shape("gradient", topics, 64, width));
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
+Entry entry() {
+  Entry entry;
+  entry.name = "lda";
+  entry.summary = "topics of documents: latent Dirichlet allocation by variational inference";
+  entry.examples =
+      "examples:\n"
+      "  meanwhile train lda reviews.txt --n-topics 100 --out runs/reviews\n"
+      "  meanwhile train lda docword.nips.txt.gz --vocabulary vocab.nips.txt --n-topics 50\n"
+      "  meanwhile train lda more.txt --resume runs/reviews\n"
+      "  mpirun -n 8 meanwhile train lda docword.nytimes.txt.gz --passes 2\n"
+      "  meanwhile topics runs/reviews --top 12\n";
+  entry.schema = schema_of(Parameters{});
+  entry.schema.least(1, {"n_topics", "passes", "inference_max_iter"})
+      .fix({"n_topics", "eta", "batch_size"})
+      .ends_run({"passes"});
+  entry.held_out = true;
+  entry.of_text = true;
+  entry.complete = [](const Json& parameters, const Json&, bool) {
+    return to_json(parameters_from_json(parameters));
+  };
+  entry.make = make;
+  entry.restore = [](const data::SafetensorsFile& state, const Json& parameters) {
+    auto lda = make(parameters);
+    lda->restore(state);
+    return lda;
+  };
+  entry.warm_start = [](const data::SafetensorsFile& state, const Json& parameters) {
+    auto lda = make(parameters);
+    lda->start_from(state);
+    return lda;
+  };
+  entry.load_model = [](const data::SafetensorsFile& file) {
+    return std::make_unique<LdaModel>(load_model(file));
+  };
+  entry.is_incremental = [](const Json&) { return true; };
+  entry.send_choices = [](const Json&) { return std::vector<std::string>{"model", "gradient"}; };
+  entry.measures_shown = {"perplexity_bound", "held_out_perplexity", "coherence_npmi"};
+  entry.measures_in_json = {"perplexity_bound", "held_out_perplexity", "held_out_perplexity_bound",
+                            "coherence_npmi", "coherence_u_mass"};
+  entry.calibration = calibration;
+  return entry;
+}
+
+}  // namespace meanwhile::learn::lda

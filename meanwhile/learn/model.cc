@@ -1,0 +1,21 @@
+#include "meanwhile/learn/model.h"
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parameter_name.h"
+
+namespace meanwhile::learn {
+
+using base::Error;
+using base::ErrorKind;
+
+Predictions Model::predict(const data::Dataset&, int) const {
+  throw Error(ErrorKind::kUsage, "this model gives rows no labels; see 'transform'");
+}
+
+void Model::probabilities(const data::Dataset&, std::int64_t, std::int64_t, int,
+                          std::span<double>) const {
+  throw Error(ErrorKind::kUsage, "{}: this model gives none; a logistic model does",
+              base::parameter("probabilities"));
+}
+
+}  // namespace meanwhile::learn

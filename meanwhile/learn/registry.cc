@@ -1,0 +1,62 @@
+#include "meanwhile/learn/registry.h"
+
+#include <algorithm>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/nearest.h"
+#include "meanwhile/learn/kmeans/entry.h"
+#include "meanwhile/learn/lda/entry.h"
+#include "meanwhile/learn/linear/entry.h"
+#include "meanwhile/learn/state_file.h"
+
+namespace meanwhile::learn {
+
+using base::Error;
+using base::ErrorKind;
+
+std::vector<Entry> standard_entries() {
+  return {
+      kmeans::entry(),
+      linear::entry(linear::Kind::kSvm),
+      linear::entry(linear::Kind::kLogistic),
+      linear::entry(linear::Kind::kLinear),
+      lda::entry(),
+  };
+}
+
+const Registry& standard_registry() {
+  static const Registry registry(standard_entries());
+  return registry;
+}
+
+std::vector<std::string> Registry::names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name);
+  return names;
+}
+
+const Entry* Registry::find(std::string_view name) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.name == name; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+const Entry& Registry::at(std::string_view name) const {
+  if (const Entry* entry = find(name)) return *entry;
+  throw Error(ErrorKind::kInput, "there is no learner '{}'; known are {}{}", name,
+              base::listed(names()), base::did_you_mean(name, names()));
+}
+
+LoadedModel load_model(const Registry& registry, const std::filesystem::path& path) {
+  const std::filesystem::path file = model_file(path);
+  const data::SafetensorsFile opened = open_state(file);
+  try {
+    const auto learner = opened.metadata().find("learner");
+    const Entry& entry = registry.at(learner == opened.metadata().end() ? "" : learner->second);
+    return {&entry, file, entry.load_model(opened)};
+  } catch (Error& e) {
+    throw e.in(file.string());
+  }
+}
+
+}  // namespace meanwhile::learn

@@ -1,0 +1,29 @@
+#include "meanwhile/base/parameter_name.h"
+
+#include <gtest/gtest.h>
+
+namespace meanwhile::base {
+namespace {
+
+std::string shouted(std::string_view text) {
+  return with_parameters(text, [](std::string_view name) { return "<" + std::string(name) + ">"; });
+}
+
+TEST(ParameterName, IsSpelledByWhoeverShowsTheMessage) {
+  const std::string message = "give " + parameter("n_features") + " or " + parameter("dtype");
+  EXPECT_EQ(message, "give `n_features` or `dtype`");
+  EXPECT_EQ(shouted(message), "give <n_features> or <dtype>");
+}
+
+TEST(ParameterName, LeavesOtherQuotesAlone) {
+  for (const char* text : {"", "plain", "`", "a `b", "``", "`two words`", "`My File`", "`1st`"}) {
+    EXPECT_EQ(shouted(text), text);
+  }
+}
+
+TEST(ParameterName, IsFoundBehindALoneQuote) {
+  EXPECT_EQ(shouted("o`clock: `seed`"), "o`clock: <seed>");
+}
+
+}  // namespace
+}  // namespace meanwhile::base
