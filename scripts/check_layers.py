@@ -167,10 +167,71 @@ def check_public(root):
     return len(found)
 
 
+# Names of the headers that units and precompiled headers bring along, so that no compiler misses an
+# include of theirs.
+OWNERS = {
+    'CLI/CLI.hpp': r'\bCLI::',
+    'algorithm': r'\bstd::(sort|stable_sort|nth_element|find_if|max_element|min_element|clamp|copy|fill'
+                 r'|lower_bound|upper_bound|all_of|any_of|reverse|transform)\s*[(<]',
+    'filesystem': r'\bstd::filesystem\b',
+    'fmt/': r'\bfmt::',
+    'functional': r'\bstd::function\b',
+    'map': r'\bstd::(multi)?map\s*<',
+    'memory': r'\bstd::(unique_ptr|make_unique|shared_ptr|make_shared)\b',
+    'nlohmann/json': r'\bnlohmann::|\bbase::Json\b',
+    'string': r'\bstd::(string|to_string)\b',
+    'variant': r'\bstd::(variant|visit)\b',
+    'vector': r'\bstd::vector\b',
+}
+ANY_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def missing_includes(texts):
+    """(path, line, header) for names whose header a file does not include, directly or through headers of
+    `texts` (path -> text). Highway's -inl.h are parts of their sources."""
+    reached = {}
+
+    def reach(path):
+        if path not in reached:
+            reached[path] = found = set()
+            for target in ANY_INCLUDE.findall(texts[path]):
+                found.add(target)
+                if target in texts:
+                    found |= reach(target)
+        return reached[path]
+
+    for path, text in texts.items():
+        if path.endswith('-inl.h'):
+            continue
+        code = code_of(text)
+        for header, rule in OWNERS.items():
+            match = re.search(rule, code)
+            if not match or any(target == header or ('/' in header and target.startswith(header))
+                                for target in reach(path)):
+                continue
+            if header == 'CLI/CLI.hpp' and path.endswith('.h'):  # headers declare what they name
+                continue
+            yield path, line_of(code, match.start()), header
+
+
+def check_includes(root):
+    texts = {path: (root / path).read_text(encoding='utf-8')
+             for path in sources(root) if path.startswith('meanwhile/')}
+    bad = 0
+    for path, line, header in missing_includes(texts):
+        print(f'{path}:{line}: uses names of <{header}>, which it does not include', file=sys.stderr)
+        bad += 1
+    return bad
+
+
 def check_units(root):
     """Sources below one folder may share a unit (cmake/units.cmake), and so their local names."""
     alone = entries(root / 'cmake/alone.txt')
     seen, bad = {}, 0
+    for entry in alone:
+        if not (root / entry).exists():
+            print(f'cmake/alone.txt: there is no {entry}', file=sys.stderr)
+            bad += 1
     for path in sources(root, '.cc'):
         if not path.startswith('meanwhile/') or path.startswith(tuple(alone)):
             continue
@@ -245,7 +306,8 @@ def main(arguments):
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    return 1 if check_text(root) + check_units(root) + check_public(root) + check_titles(root) else 0
+    checks = (check_text, check_includes, check_units, check_public, check_titles)
+    return 1 if sum(check(root) for check in checks) else 0
 
 
 if __name__ == '__main__':

@@ -2,7 +2,7 @@
 """The rules of check_layers.py find what they are for, and nothing else."""
 import unittest
 
-from check_layers import local_names, long_titles, problems_of, public_problems
+from check_layers import local_names, long_titles, missing_includes, problems_of, public_problems
 
 
 def whats(path, text):
@@ -66,6 +66,12 @@ class CheckTree(unittest.TestCase):
                          ['meanwhile/a.h: a public header includes meanwhile/b.h, which is not one'])
         self.assertEqual(public_problems(['meanwhile/d.h'], texts),
                          ['meanwhile/d.h: is listed, but there is no such header'])
+
+    def test_includes(self):
+        header = '#include <vector>\n'
+        source = '#include "meanwhile/a.h"\nstd::vector<int> a;\nstd::map<int, int> b;\n// fmt::format\n'
+        self.assertEqual(list(missing_includes({'meanwhile/a.h': header, 'meanwhile/a.cc': source})),
+                         [('meanwhile/a.cc', 3, 'map')])
 
     def test_widths(self):
         self.assertEqual(whats('meanwhile/data/a.cc', '  // ' + 'x' * 95 + '\n'), [])

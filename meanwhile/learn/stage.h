@@ -7,6 +7,7 @@
 // each of them; a stage owns what no other one looks at.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "meanwhile/exchange/update.h"

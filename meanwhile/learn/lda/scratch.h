@@ -1,6 +1,7 @@
 // What shards read and what they work with, while training. Included by train_stage.cc and pass.h.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <vector>

@@ -3,6 +3,8 @@
 // told.
 #include "meanwhile/learn/linear/linear.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "meanwhile/learn/linear/stages.h"

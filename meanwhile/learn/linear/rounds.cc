@@ -1,5 +1,7 @@
 // What all rounds have in common that look at losses: the numbers at the end of an update, held-out
 // rows, the objective, and which model is kept in the end.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
