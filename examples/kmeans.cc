@@ -1,14 +1,14 @@
 // k-means in a few lines: clusters the rows of a file, or of a small table made here.
 //
 //   kmeans [FILE]
-#include "meanwhile/learn/kmeans/kmeans.h"
-
 #include <filesystem>
 #include <iostream>
 
 #include "meanwhile/base/file.h"
 #include "meanwhile/data/files/read.h"
 #include "meanwhile/job/train.h"
+#include "meanwhile/learn/registry.h"
+#include "meanwhile/learn/settle.h"
 
 using namespace meanwhile;
 
@@ -21,13 +21,12 @@ static std::filesystem::path small_table() {
 int main(int argc, char** argv) try {
   const std::filesystem::path file = argc > 1 ? argv[1] : small_table();
   const data::Dataset data = data::read({file}, {.threads = 2});
-  learn::kmeans::KMeans kmeans({.n_clusters = 2});
-  const job::TrainResult result = job::train(kmeans, data, {.seed = 7});
+  const learn::Entry& entry = learn::standard_registry().at("kmeans");
+  const auto kmeans = entry.make(learn::settle(entry, nullptr, {{"n_clusters", 2}}));
+  const job::TrainResult result = job::train(*kmeans, data, {.seed = 7});
 
   std::cout << result.rounds << " rounds, " << result.stopped_because << "; inertia "
-            << result.objective << "; clusters of";
-  for (const double rows : kmeans.model().counts) std::cout << " " << rows;
-  std::cout << " rows\n";
+            << result.objective << "\n";
 } catch (const std::exception& error) {
   std::cerr << "kmeans: " << error.what() << "\n";
   return 1;
