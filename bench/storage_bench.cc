@@ -198,7 +198,7 @@ Json pass(std::vector<std::unique_ptr<Opened>>& workers, Opened& reducer, const 
     start.arrive_and_wait();
     const double own_start_s = now_s();
     runtime::Pace pace;
-    pace.begin(true);
+    pace.begin(now_s(), true);
     constexpr double kDeadlineSeconds = 120;
     for (std::size_t seen = 0; seen < workers.size();) {
       std::size_t now = 0;

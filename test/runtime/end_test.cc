@@ -65,16 +65,17 @@ TEST(End, OfALearnerThatThrowsIsTheEndForAll) {
     EXPECT_THAT(error, HasSubstr("toy round 3, shard 4: no such row"));
   }
   const auto opened = place.open();
+  base::SystemClock clock;
   EXPECT_EQ(status_of(opened->store, record).state, "failed");
   try {
-    result_of(*opened->store.blobs, record);
+    result_of(*opened->store.blobs, record, clock);
     FAIL();
   } catch (const base::Error& e) {
     EXPECT_EQ(e.kind(), base::ErrorKind::kFailed);
     EXPECT_THAT(e.what(), HasSubstr("no such row"));
   }
   EXPECT_THROW(work(opened->store, opened->meter, record, job.make(), quick("late")), base::Error);
-  cancel(opened->store, record);
+  cancel(opened->store, record, clock);
   EXPECT_THAT(place.blobs(), IsEmpty());
 }
 
@@ -185,7 +186,8 @@ TEST(Cancel, LeavesNothingWhateverWorkersAreAt) {
       // Rudely: without waiting for anybody to leave.
       remove_job(place.open()->store, record, false);
     } else {
-      cancel(place.open()->store, record);
+      base::SystemClock clock;
+      cancel(place.open()->store, record, clock);
     }
     workers.join();
     for (std::size_t w = 0; w < 2; ++w) {
@@ -275,7 +277,8 @@ TEST(Metrics, HaveEveryRoundOnceWhoeverHeldTheRoot) {
       ASSERT_LT(turn, 100);
     }
     expect_result(place, job, record);
-    const auto result = result_of(*place.open()->store.blobs, record);
+    base::SystemClock clock;
+    const auto result = result_of(*place.open()->store.blobs, record, clock);
     ASSERT_TRUE(result);
     EXPECT_EQ(rounds_in(result->metrics), expected);
     EXPECT_THAT(result->metrics, HasSubstr("\"phase\":\"score\""));

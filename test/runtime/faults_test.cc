@@ -206,7 +206,7 @@ TEST(Missing, NamesTheFirstBlobItsTaskAndItsOwner) {
   const Names names = record.names();
   const auto put = [&](const std::string& name) { blobs.put(name, json_bytes(Json::object())); };
   blobs.put(names.live("anna"), json_bytes({{"tasks", {"shard 2", "group 1"}}}));
-  put(names.live("hungry-berta"));
+  put(names.live("wants-tasks-berta"));
   EXPECT_EQ(missing_shards(blobs, record, 5), (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_THAT(what_is_missing(blobs, record, 5),
               HasSubstr(names.update(5, 0, 0) + " (shard 0) is missing; nobody holds it"));

@@ -261,7 +261,8 @@ class Workers {
 // That the job has ended as it must: the model, and nothing left but the result.
 inline void expect_result(const Place& place, const Job& job, const JobRecord& record) {
   const auto opened = place.open();
-  const auto result = result_of(*opened->store.blobs, record);
+  base::SystemClock clock;
+  const auto result = result_of(*opened->store.blobs, record, clock);
   ASSERT_TRUE(result) << job.kind.name << " has no result";
   EXPECT_EQ(result->ended.value("model_sha256", ""), job.expected) << job.kind.name;
   EXPECT_EQ(result->ended.value("rounds", -1), job.rounds) << job.kind.name;

@@ -127,7 +127,7 @@ TEST(Names, AreNamesOfBlobsAndAllDiffer) {
   const std::int64_t far = 100'000'000;  // more than the digits that names are filled up to
   for (const std::string& name :
        {Names::job(), names.ready(), names.metrics(), names.model(), names.result(),
-        names.live(worker), names.live("hungry-" + worker), names.cancelled(),
+        names.live(worker), names.live("wants-tasks-" + worker), names.cancelled(),
         names.usage(worker)}) {
     add(name);
   }

@@ -113,8 +113,9 @@ TEST(Submit, OfAJobWhoseCancellingWasInterruptedAnywhereBeginsAnew) {
     Place place;
     const JobRecord record = job.submit(place, 1).job;
     Deadly deadly(deaths);
+    base::SystemClock clock;
     try {
-      cancel(place.open(deadly.hooks())->store, record);
+      cancel(place.open(deadly.hooks())->store, record, clock);
       whole = true;
     } catch (const base::Error& e) {
       EXPECT_THAT(e.what(), HasSubstr("died"));

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "meanwhile/base/clock.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/train_storage.h"
 #include "meanwhile/cli/flags/flags.h"
@@ -45,7 +46,8 @@ class Fetch {
         out_.empty() ? next_run(job.learner) : std::filesystem::path(out_);
     check_out(out);
     // Whether there is a result is known before a directory is made for it.
-    static_cast<void>(runtime::result_of(*opened->store.blobs, job));
+    base::SystemClock clock;
+    static_cast<void>(runtime::result_of(*opened->store.blobs, job, clock));
     job::RunDirectory directory = job::RunDirectory::create(out);
     Json record;
     try {
@@ -102,7 +104,8 @@ class Cancel {
   int run(const Context& context) const {
     const auto opened = store_.open();
     const runtime::JobRecord job = store_.job(*opened);
-    const int left = runtime::cancel(opened->store, job);
+    base::SystemClock clock;
+    const int left = runtime::cancel(opened->store, job, clock);
     if (left == 0) store_.tidy();
     context.console.say(fmt::format("job {} is no longer at {}\n", job.id, store_.url()));
     if (left > 0) {

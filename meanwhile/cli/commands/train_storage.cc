@@ -63,7 +63,8 @@ runtime::Submitted submit_job(const Asked& asked, const StorageAsked& storage,
 
 Json fetch_job(OpenStore& opened, const runtime::JobRecord& job, const StoreFlags& store,
                job::RunDirectory& directory) {
-  const auto result = runtime::result_of(*opened.store.blobs, job);
+  base::SystemClock clock;
+  const auto result = runtime::result_of(*opened.store.blobs, job, clock);
   if (!result) {
     throw Error(ErrorKind::kInput,
                 "{}: the job has not ended; 'meanwhile status --store {}' shows how far it is",

@@ -1,9 +1,7 @@
 #include "meanwhile/runtime/storage/archive.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <thread>
 
 namespace meanwhile::runtime {
 
@@ -45,7 +43,7 @@ storage::Bytes bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Listings may be late: until some running show nothing.
+// Listings may be late: removes until several listings in a row show nothing.
 void remove_all(storage::BlobStore& blobs, const std::string& prefix,
                 const std::function<bool(const std::string&)>& keep) {
   for (int empty = 0; empty < kEmptyLists;) {
@@ -76,15 +74,17 @@ Json round_line(const learn::Outcome& outcome, std::int64_t rounds, std::int64_t
   return line;
 }
 
-void Archive::begin(const data::Metadata& carried) {
-  const auto found = carried.find("metrics");
-  lines_ = found == carried.end() ? std::vector<Line>() : lines_of(found->second);
-  const auto elapsed = carried.find("elapsed_s");
-  elapsed_s_ = elapsed == carried.end() ? 0 : std::stod(elapsed->second);
-  // Others may have put more of the history than was known here.
-  const auto put = carried.find("metrics_step");
-  metrics_wanted_ = put == carried.end() ? -1 : std::stoll(put->second);
-  metrics_known_ = false;
+void Archive::begin(const data::Metadata& state_metadata) {
+  const auto found = state_metadata.find("metrics");
+  lines_ = found == state_metadata.end() ? std::vector<Line>() : lines_of(found->second);
+  const auto elapsed = state_metadata.find("elapsed_s");
+  elapsed_s_ = elapsed == state_metadata.end() ? 0 : std::stod(elapsed->second);
+  // Other workers may have put more of the history than this one knows.
+  const auto put = state_metadata.find("metrics_step");
+  metrics_wanted_ = put == state_metadata.end() ? -1 : std::stoll(put->second);
+  history_known_ = false;
+  history_tries_ = 0;
+  history_pace_ = {};
   metrics_.clear();
   metrics_lines_ = 0;
   metrics_step_ = -1;
@@ -92,24 +92,25 @@ void Archive::begin(const data::Metadata& carried) {
 
 void Archive::add(Line line) { lines_.push_back(std::move(line)); }
 
-// The history, as far as this worker knows it with what was put before.
-std::string Archive::all_metrics() {
-  if (!metrics_known_) {
-    metrics_known_ = true;
-    Pace pace;
-    for (int tries = 0; tries < kMostTries; ++tries) {
-      if (const auto blob = store_.blobs->get(names_.metrics())) {
-        metrics_.assign(reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size());
-        const std::vector<Line> known = lines_of(metrics_);
-        metrics_ = text_of(known);
-        metrics_lines_ = known.size();
-        if (!known.empty()) metrics_step_ = known.back().step;
-      }
-      if (metrics_step_ >= metrics_wanted_) break;
-      // An older one, or one that was cut on its way.
-      std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
-    }
+// Reads the history that other workers have put. Returns whether it is known now.
+bool Archive::read_history(double now_s) {
+  if (history_known_) return true;
+  if (now_s < history_due_s_) return false;
+  if (const auto blob = store_.blobs->get(names_.metrics())) {
+    metrics_.assign(reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size());
+    const std::vector<Line> known = lines_of(metrics_);
+    metrics_ = text_of(known);
+    metrics_lines_ = known.size();
+    if (!known.empty()) metrics_step_ = known.back().step;
   }
+  // An older one, or one that was cut on its way, is asked for again.
+  history_known_ = metrics_step_ >= metrics_wanted_ || ++history_tries_ >= kMostTries;
+  if (!history_known_) history_due_s_ = now_s + history_pace_.next();
+  return history_known_;
+}
+
+// The history with this worker's lines. REQUIRES: it is known.
+const std::string& Archive::merged_history() {
   std::vector<Line> fresh;
   for (Line& line : lines_) {
     if (line.step > metrics_step_) fresh.push_back(std::move(line));
@@ -121,41 +122,39 @@ std::string Archive::all_metrics() {
   return metrics_;
 }
 
-void Archive::put_metrics() {
-  metrics_s_ = base::now_s();
-  chores_.add(
-      [this, bytes = bytes_of(all_metrics())] { store_.blobs->put(names_.metrics(), bytes); });
-}
-
-void Archive::keep(const ShardRunner& bench, std::size_t total_bytes) {
+void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_bytes) {
   bytes_since_state_ += total_bytes;
   ++totals_since_state_;
-  // While the last one is still on its way, the totals do: they stay until a newer state is there.
-  if (!chores_.idle()) return;
+  // If the previous state is still uploading, skip this one: newcomers can replay the totals, which
+  // are kept until a newer state exists.
+  if (!uploads_.idle()) return;
   if (bytes_since_state_ * kTotalsPerState < state_bytes_ && totals_since_state_ < kMostTotals) {
     return;
   }
-  // The history first: a state carries what the history has not.
-  if (base::now_s() - metrics_s_ >= kMetricsSeconds ||
-      lines_.size() >= std::max(kMetricsLines, metrics_lines_ / kMetricsShare)) {
-    put_metrics();
+  // The history first: a state carries the lines that the history has not.
+  if ((now_s - metrics_s_ >= kMetricsSeconds ||
+       lines_.size() >= std::max(kMetricsLines, metrics_lines_ / kMetricsShare)) &&
+      read_history(now_s)) {
+    metrics_s_ = now_s;
+    uploads_.add(
+        [this, bytes = bytes_of(merged_history())] { store_.blobs->put(names_.metrics(), bytes); });
   }
   storage::Bytes state =
-      bench.state({{"metrics", text_of(lines_)},
-                   {"metrics_step", fmt::format("{}", std::max(metrics_step_, metrics_wanted_))},
-                   {"elapsed_s", fmt::format("{}", elapsed_s_)}});
+      runner.state({{"metrics", text_of(lines_)},
+                    {"metrics_step", fmt::format("{}", std::max(metrics_step_, metrics_wanted_))},
+                    {"elapsed_s", fmt::format("{}", elapsed_s_)}});
   state_bytes_ = state.size();
   bytes_since_state_ = 0;
   totals_since_state_ = 0;
-  chores_.add([this, step = bench.step(),
-               bytes = std::make_shared<const storage::Bytes>(std::move(state))] {
+  uploads_.add([this, step = runner.step(),
+                bytes = std::make_shared<const storage::Bytes>(std::move(state))] {
     store_.blobs->put(names_.state(step), *bytes);
     if (state_before_ >= 0) remove_before(state_before_);
     state_before_ = step;
   });
 }
 
-// Of rounds and states. Whoever lags behind further than that goes on from a state.
+// Removes rounds and states. A worker that lags behind further than that goes on from a state.
 void Archive::remove_before(std::int64_t step) {
   std::vector<std::string> names;
   if (removed_to_ < 0) {
@@ -184,35 +183,28 @@ void Archive::remove_before(std::int64_t step) {
   removed_to_ = step;
 }
 
-void Archive::finish(const ShardRunner& bench, const Json& ended, double patience_s,
-                     const std::string& worker) {
-  chores_.finish();
-  store_.blobs->put(names_.model(), bench.state());
-  store_.blobs->put(names_.metrics(), bytes_of(all_metrics()));
+bool Archive::finish(double now_s, const ShardRunner& runner, const Json& ended) {
+  if (!read_history(now_s)) return false;
+  store_.blobs->put(names_.model(), runner.state());
+  store_.blobs->put(names_.metrics(), bytes_of(merged_history()));
   store_.blobs->put(names_.result(), json_bytes(ended));
-  wait_for_others(patience_s, worker);
-  remove_job(store_, job_, true);
+  return true;
 }
 
-// They leave when they see the result; a little patience spares them from missing it.
-void Archive::wait_for_others(double patience_s, const std::string& worker) {
-  Pace pace;
-  for (const double begin_s = base::now_s(); base::now_s() - begin_s < patience_s;) {
-    bool others = false;
-    for (const storage::BlobInfo& blob : store_.blobs->list(names_.live())) {
-      const auto other = names_.worker_of(blob.name);
-      others |= other && *other != worker && blob.age_s < job_.lease_s;
-    }
-    if (!others) return;
-    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+bool others_live(storage::BlobStore& blobs, const JobRecord& job, const std::string& worker) {
+  const Names names = job.names();
+  for (const storage::BlobInfo& blob : blobs.list(names.live())) {
+    const auto other = names.worker_of(blob.name);
+    if (other && *other != worker && blob.age_s < job.lease_s) return true;
   }
+  return false;
 }
 
 void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
   const Names names = job.names();
   store.queue->destroy();
   if (keep_result) {
-    // What those who died had used belongs to the bill.
+    // The usage of workers that died belongs to the bill.
     for (const storage::BlobInfo& blob : store.blobs->list(names.live())) {
       const auto worker = names.worker_of(blob.name);
       if (!worker) continue;
@@ -221,8 +213,8 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
       }
     }
   }
-  // Where it may be interrupted: whoever comes finds a job that is not ready, or cancelled, rather
-  // than one that goes on, or has a result, of which the half is missing.
+  // The removal may be interrupted. A later command then finds a job that is not ready, or
+  // cancelled, rather than one that goes on, or has a result, of which the half is missing.
   if (!keep_result) store.blobs->remove(std::vector{names.ready(), names.result()});
   remove_all(*store.blobs, names.all(), [&](const std::string& name) {
     if (!keep_result) return name == names.cancelled();
@@ -230,7 +222,7 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
            name.starts_with(names.usages());
   });
   if (keep_result) return;
-  // Of submitters that were killed while they tried whether the store is one.
+  // Left by submitters that were killed while they probed the store.
   remove_all(*store.blobs, "probe/", [](const std::string&) { return false; });
   store.blobs->remove({{names.cancelled()}});
   store.blobs->remove({{Names::job()}});

@@ -1,5 +1,6 @@
-// What whoever holds the root keeps for all: states to go on from, the history, and in the end the
-// result. Old rounds are removed as new states are there, so that a job takes bounded room.
+// The blobs that the worker that holds the root writes for all: states to go on from, the history,
+// and in the end the result. Old rounds are removed as new states are there, so that a job takes
+// bounded room.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "meanwhile/runtime/storage/chores.h"
+#include "meanwhile/runtime/storage/pace.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/runtime/storage/shard_runner.h"
+#include "meanwhile/runtime/storage/uploads.h"
 #include "meanwhile/storage/store.h"
 
 namespace meanwhile::runtime {
@@ -24,39 +26,37 @@ struct Line {
 Json round_line(const learn::Outcome& outcome, std::int64_t rounds, std::int64_t step,
                 double seconds, double elapsed_s);
 
+// Thread safety: one thread at a time, beside Activity::kUpload.
 class Archive {
  public:
   // Everything is borrowed.
-  Archive(storage::Store& store, const JobRecord& job) : store_(store), job_(job) {}
+  Archive(storage::Store& store, const JobRecord& job, Uploads& uploads, double now_s)
+      : store_(store), job_(job), uploads_(uploads), metrics_s_(now_s) {}
 
-  // Every worker that absorbs a step tells it here, so that any of them can take the root over.
-  // A worker that caught up begins with the lines that its state carried.
-  void begin(const data::Metadata& carried);
+  // Every worker that absorbs a step adds its line here, so that any of them can take the root
+  // over. A worker that caught up begins with the lines in the metadata of its state.
+  void begin(const data::Metadata& state_metadata);
   void add(Line line);
   double elapsed_s() const { return elapsed_s_; }
   void set_elapsed(double seconds) { elapsed_s_ = seconds; }
 
-  // For the root, after the step before bench.step() was absorbed, whose total had `total_bytes`:
-  // puts the state if it is time to, beside the work, and removes what nobody needs any more.
-  void keep(const ShardRunner& bench, std::size_t total_bytes);
-  // The result, the model, and nothing else but the usage is left behind. `ended`: fields of
-  // result.json. REQUIRES: no other worker needs a round any more, or is told by the result.
-  void finish(const ShardRunner& bench, const Json& ended, double patience_s,
-              const std::string& worker);
-  void check() const { chores_.check(); }
-  // Waits until what was begun is at the store.
-  void settle() { chores_.finish(); }
-  // Nothing is put any more.
-  void stop() { chores_.stop(); }
+  // For the root, after the step before runner.step() was absorbed, whose total had `total_bytes`:
+  // puts the state if it is time to, beside the work, and removes rounds that no worker needs.
+  void keep(double now_s, const ShardRunner& runner, std::size_t total_bytes);
+  // Writes the model, the metrics and `ended`, the result, in this order. Returns false when the
+  // history could not be read yet: call again at due_s().
+  // REQUIRES: uploads.idle().
+  bool finish(double now_s, const ShardRunner& runner, const Json& ended);
+  double due_s() const { return history_due_s_; }
 
  private:
-  void put_metrics();
-  std::string all_metrics();
+  bool read_history(double now_s);
+  const std::string& merged_history();
   void remove_before(std::int64_t step);
-  void wait_for_others(double patience_s, const std::string& worker);
 
   storage::Store& store_;
   const JobRecord& job_;
+  Uploads& uploads_;
   const Names names_{job_.id};
   double elapsed_s_ = 0;
 
@@ -64,19 +64,26 @@ class Archive {
 
   std::size_t bytes_since_state_ = 0, state_bytes_ = 0;
   int totals_since_state_ = 0;
-  double metrics_s_ = base::now_s();  // when they were last put
-  std::string metrics_;               // what metrics.jsonl holds, once it was looked at
+
+  // metrics.jsonl, which this worker reads once and then rewrites whole.
+  double metrics_s_;                  // when it was last put
+  std::string metrics_;               // its text, once it was read
   std::int64_t metrics_step_ = -1;    // the last step in it
   std::int64_t metrics_wanted_ = -1;  // the last step that must be in it
   std::size_t metrics_lines_ = 0;     // in it
-  bool metrics_known_ = false;
+  bool history_known_ = false;
+  int history_tries_ = 0;
+  double history_due_s_ = 0;
+  Pace history_pace_;
 
-  std::int64_t state_before_ = -1;  // the last one put here; used by the chores
-  std::int64_t removed_to_ = -1;    // rounds below are gone; used by the chores; -1: not known
-  Chores chores_;                   // last: what it runs uses the others
+  std::int64_t state_before_ = -1;  // the last one put here; used by uploads
+  std::int64_t removed_to_ = -1;    // rounds below are gone; used by uploads; -1: not known
 };
 
-// Removes all of the job, or all but its result. The queue goes, too.
+// Whether another worker than `worker` lives, by the age of its record.
+bool others_live(storage::BlobStore& blobs, const JobRecord& job, const std::string& worker);
+
+// Removes all blobs of the job, or all but its result. The queue goes, too.
 void remove_job(storage::Store& store, const JobRecord& job, bool keep_result);
 
 }  // namespace meanwhile::runtime

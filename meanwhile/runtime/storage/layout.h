@@ -6,9 +6,10 @@
 //   ID/state/RRRRRRRR                  the learner before step R; the last two are kept
 //   ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
 //   ID/rounds/RRRRRRRR/sums/GGGG       the sum of group G
-//   ID/rounds/RRRRRRRR/total           the sum of all: whoever absorbs it is at step R + 1
-//   ID/live/WORKER                     what a worker says of itself, every few seconds
-//   ID/usage/WORKER                    what a worker that has gone had used
+//   ID/rounds/RRRRRRRR/total           the sum of all: a worker that absorbs it is at step R + 1
+//   ID/live/WORKER                     the heartbeat of a worker: a record, every few seconds
+//   ID/live/wants-tasks-WORKER         the worker is short of tasks
+//   ID/usage/WORKER                    the last record of a worker that has gone
 //   ID/metrics.jsonl, ID/model, ID/result.json     the result
 //
 // A step is one exchange: rounds of the learner, those of seeding and scoring included.
@@ -56,7 +57,7 @@ inline Layout layout_of(int shards) {
   return layout;
 }
 
-// What a message asks for: to be done round after round until the job ends.
+// A message of the queue asks for a task, to be done round after round until the job ends.
 struct Task {
   enum class Kind { kShard, kGroup, kRoot } kind = Kind::kShard;
   int index = 0;
@@ -72,7 +73,7 @@ struct Task {
 // Nothing when `text` is no task of the layout.
 std::optional<Task> parse_task(std::string_view text, const Layout& layout);
 
-// All tasks, a group behind its shards: who takes them in order adds what it has itself.
+// All tasks, a group behind its shards: a worker that takes them in order adds its own updates.
 std::vector<Task> tasks_of(const Layout& layout);
 
 // Names of blobs of the job `id`.
@@ -105,12 +106,14 @@ struct Names {
   }
   std::string live() const { return id + "/live/"; }
   std::string live(const std::string& worker) const { return id + "/live/" + worker; }
-  std::string hungry(const std::string& worker) const { return id + "/live/hungry-" + worker; }
+  std::string wants_tasks(const std::string& worker) const {
+    return id + "/live/wants-tasks-" + worker;
+  }
   std::string cancelled() const { return id + "/live/cancelled"; }
-  // Whose record `name` is; nothing for what else is below live().
+  // The worker whose record `name` is; nothing for other blobs below live().
   std::optional<std::string> worker_of(const std::string& name) const {
     const bool record =
-        name.starts_with(live()) && !name.starts_with(hungry("")) && name != cancelled();
+        name.starts_with(live()) && !name.starts_with(wants_tasks("")) && name != cancelled();
     return record ? std::optional(name.substr(live().size())) : std::nullopt;
   }
   std::string usages() const { return id + "/usage/"; }

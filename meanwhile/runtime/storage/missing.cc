@@ -1,18 +1,8 @@
 #include "meanwhile/runtime/storage/missing.h"
 
-#include <chrono>
 #include <set>
-#include <thread>
-
-#include "meanwhile/runtime/storage/pace.h"
 
 namespace meanwhile::runtime {
-
-namespace {
-
-constexpr int kTriesToFind = 8;
-
-}  // namespace
 
 std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord& job) {
   const Names names = job.names();
@@ -72,16 +62,6 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
   return fmt::format("{} ({}) is missing; {}", name, task.text(), owner);
 }
 
-bool is_gone(storage::BlobStore& blobs, const JobRecord& job) {
-  Pace pace;
-  for (int tries = 0; tries < kTriesToFind; ++tries) {
-    const auto there = get_json(blobs, Names::job());
-    if (there && there->is_object()) return there->value("id", Json()) != Json(job.id);
-    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
-  }
-  return !blobs.get(Names::job());
-}
-
 std::string message_of(const JobRecord& job, const Task& task) {
   return Json{{"job", job.id}, {"task", task.text()}}.dump();
 }
@@ -99,18 +79,6 @@ void push_missing(storage::Store& store, const JobRecord& job) {
   for (const Task& task : tasks_of(job.layout())) {
     if (held.count(task.text()) == 0) store.queue->push(message_of(job, task));
   }
-}
-
-void remove_orphans(storage::Store& store, const JobRecord& job) {
-  storage::BlobStore& blobs = *store.blobs;
-  if (!is_gone(blobs, job)) return;
-  std::vector<std::string> orphans;
-  for (storage::BlobInfo& blob : blobs.list(job.names().all())) {
-    orphans.push_back(std::move(blob.name));
-  }
-  if (!orphans.empty()) blobs.remove(orphans);
-  // Not that of another job.
-  if (!blobs.get(Names::job())) store.queue->destroy();
 }
 
 }  // namespace meanwhile::runtime

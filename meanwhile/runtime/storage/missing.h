@@ -1,4 +1,4 @@
-// What a step still lacks, and whose task it is: for those who wait.
+// The updates and sums a step still lacks, and the worker whose task each is.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace meanwhile::runtime {
 
-// What a worker says of itself, and how long ago it did.
+// The record a worker writes at every heartbeat, and how old it is.
 struct LiveRecord {
   std::string worker;
   Json said;
@@ -18,22 +18,16 @@ struct LiveRecord {
 };
 std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord& job);
 
-// Shards without an update in step `step`, of groups that are not added yet.
+// Shards without an update in step `step` whose group has no sum yet.
 std::vector<int> missing_shards(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step);
 
-// For a message: the first thing missing, whose it is, and when that one was last heard of.
+// For an error message: the first blob that is missing, the worker that holds its task, and when
+// that worker was last heard of.
 std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step);
 
-// A message for every task that no living worker holds. Some may be there already: harmless.
+// Pushes a message for every task that no living worker holds. A second message for a task does no
+// harm.
 void push_missing(storage::Store& store, const JobRecord& job);
 std::string message_of(const JobRecord& job, const Task& task);
-
-// Whether the job was taken away. Asks more than once: what is late, or was cut on its way, is not
-// gone.
-bool is_gone(storage::BlobStore& blobs, const JobRecord& job);
-
-// Of a job that is gone: what workers may have put since. Nothing while it is there: whoever takes
-// it away removes all.
-void remove_orphans(storage::Store& store, const JobRecord& job);
 
 }  // namespace meanwhile::runtime

@@ -1,15 +1,16 @@
 // Returns, round after round, the sums of the groups this worker holds and the total if it holds
 // the root.
 //
-// How: lists what has been put for a group, downloads what is new, some at a time, and gives it to
-// an OrderedSum: that adds siblings as soon as both are there, in the one order. Whatever arrives
-// twice, or after the sum is complete, changes nothing: a part is claimed once.
+// How: lists the parts that have been put for a group, downloads those that are new, some at a
+// time, and gives them to an OrderedSum: that adds siblings as soon as both are there, in the one
+// order. A part that arrives twice, or after the sum is complete, changes nothing: a part is
+// claimed once.
 //
 // Cost of a round and group of n: n downloads but for those made here, one upload, a few listings.
 #include "meanwhile/runtime/storage/reducer.h"
 
 #include <algorithm>
-#include <memory>
+#include <atomic>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/runtime/storage/checked.h"
@@ -18,52 +19,53 @@ namespace meanwhile::runtime {
 
 namespace {
 
-constexpr double kForever = 3600;  // a bell ends it
+constexpr double kShortestWaitSeconds = 0.0005;
 
 }  // namespace
 
-Reducer::Reducer(storage::BlobStore& blobs, const JobRecord& job, PollBudget& budget, Bell& bell)
-    : blobs_(blobs), names_(job.names()), layout_(job.layout()), budget_(budget), bell_(bell) {
-  thread_ = std::thread([this] { run(); });
-}
-
-Reducer::~Reducer() { stop(); }
+Reducer::Reducer(storage::BlobStore& blobs, const JobRecord& job, int downloads, PollBudget& budget,
+                 Environment& environment)
+    : blobs_(blobs),
+      names_(job.names()),
+      layout_(job.layout()),
+      budget_(budget),
+      environment_(environment),
+      downloads_(downloads) {}
 
 void Reducer::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     ended_ = true;
   }
-  own_bell_.ring();
-  if (thread_.joinable()) thread_.join();
+  base::MutexLock no_step_runs(step_mutex_);
 }
 
 void Reducer::begin(std::int64_t step, const exchange::UpdateShape& shape) {
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     step_ = step;
     shape_ = shape;
     sums_.clear();
     total_.reset();
   }
-  own_bell_.ring();
+  environment_.wake(Activity::kReduce);
 }
 
 void Reducer::set_tasks(const std::set<Task>& tasks) {
-  {
-    const std::lock_guard lock(mutex_);
-    std::set<Task> mine;
-    for (const Task& task : tasks) {
-      if (task.kind != Task::Kind::kShard) mine.insert(task);
-    }
-    if (mine == tasks_) return;
-    tasks_ = std::move(mine);
-    std::erase_if(sums_, [&](const auto& sum) { return tasks_.count(sum.first) == 0; });
+  std::set<Task> mine;
+  for (const Task& task : tasks) {
+    if (task.kind != Task::Kind::kShard) mine.insert(task);
   }
-  own_bell_.ring();
+  {
+    base::MutexLock lock(mutex_);
+    if (mine == tasks_) return;
+    std::erase_if(sums_, [&](const auto& sum) { return mine.count(sum.first) == 0; });
+    tasks_ = std::move(mine);
+  }
+  environment_.wake(Activity::kReduce);
 }
 
-// The sum of `task` in the present step; none when it is not this worker's. REQUIRES: mutex_ held.
+// The sum of `task` in the present step; none when the task is not this worker's.
 Reducer::SharedSum Reducer::find(Task task) {
   if (step_ < 0 || tasks_.count(task) == 0) return nullptr;
   SharedSum& sum = sums_[task];
@@ -77,11 +79,11 @@ Reducer::SharedSum Reducer::find(Task task) {
   return sum;
 }
 
-// Whether the part is the caller's to give. REQUIRES: mutex_ held.
+// Whether the caller may give the part: the first to ask may.
 bool Reducer::claim(Sum& sum, int part) {
   const auto p = static_cast<std::size_t>(part);
-  if (sum.got[p]) return false;
-  sum.got[p] = true;
+  if (sum.claimed[p]) return false;
+  sum.claimed[p] = true;
   return true;
 }
 
@@ -89,18 +91,18 @@ void Reducer::give(Sum& sum, int part, exchange::Update update) {
   sum.sum.give(part, std::move(update));
   bool complete;
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     ++sum.given;
     complete = sum.complete();
   }
-  if (complete) own_bell_.ring();
+  if (complete) environment_.wake(Activity::kReduce);
 }
 
 void Reducer::own(std::int64_t step, int shard, const exchange::Update& update) {
   SharedSum sum;
   int part = 0;
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     if (step != step_) return;
     const int group = layout_.group_of(shard);
     sum = find(layout_.two_levels() ? Task{Task::Kind::kGroup, group} : Task{Task::Kind::kRoot, 0});
@@ -114,65 +116,73 @@ void Reducer::own(std::int64_t step, int shard, const exchange::Update& update) 
 }
 
 std::optional<exchange::Update> Reducer::take_total(std::int64_t step) {
-  const std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (step != step_) return std::nullopt;
   return std::exchange(total_, std::nullopt);
 }
 
 void Reducer::check() const {
-  const std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
 }
 
 bool Reducer::all_put(const std::vector<SharedSum>& sums) const {
-  const std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   return std::all_of(sums.begin(), sums.end(), [](const SharedSum& sum) { return sum->put; });
 }
 
-void Reducer::run() {
-  Pace pace;
-  std::int64_t step = -1;
-  for (;;) {
-    const std::uint64_t mark = own_bell_.mark();
-    std::vector<SharedSum> open;
+bool Reducer::is_complete(const Sum& sum) const {
+  base::MutexLock lock(mutex_);
+  return sum.complete();
+}
+
+std::vector<Reducer::SharedSum> Reducer::open_sums(double now_s) {
+  std::vector<SharedSum> open;
+  base::MutexLock lock(mutex_);
+  if (paced_step_ != step_) pace_.begin(now_s, budget_.rich(now_s));
+  paced_step_ = step_;
+  for (const Task& task : tasks_) {
+    SharedSum sum = find(task);
+    if (sum != nullptr && !sum->put) open.push_back(std::move(sum));
+  }
+  return open;
+}
+
+Wait Reducer::step(double now_s) {
+  base::MutexLock one_at_a_time(step_mutex_);
+  {
+    base::MutexLock lock(mutex_);
+    if (ended_) return {Awaits::kEnd, kNever};
+  }
+  try {
+    const std::vector<SharedSum> open = open_sums(now_s);
+    const bool poll = pace_.due(now_s);
+    bool progress = false;
+    double least_s = 0;
+    for (const SharedSum& sum : open) {
+      if (advance(sum, poll)) {
+        progress = true;
+      } else if (poll) {
+        least_s = std::max(least_s, budget_.spend(now_s));
+      }
+    }
+    const double after_s = environment_.time_s();  // downloads take their time
+    if (progress && all_put(open)) pace_.arrived(after_s);
+    if (progress) {
+      pace_.partly();
+      return {Awaits::kNothing, after_s};
+    }
+    if (poll) pace_.missed(after_s, least_s);
+    if (open.empty()) return {Awaits::kWake, kNever};
+    return {Awaits::kParts, std::max(pace_.due_s(), after_s + kShortestWaitSeconds)};
+  } catch (...) {
     {
-      const std::lock_guard lock(mutex_);
-      if (ended_) return;
-      if (step != step_) pace.begin(budget_.rich());
-      step = step_;
-      for (const Task& task : tasks_) {
-        const SharedSum sum = find(task);
-        if (sum != nullptr && !sum->put) open.push_back(sum);
-      }
+      base::MutexLock lock(mutex_);
+      failure_ = std::current_exception();
+      ended_ = true;
     }
-    try {
-      const bool poll = pace.due();
-      bool progress = false;
-      double least_s = 0;
-      for (const SharedSum& sum : open) {
-        if (advance(sum, poll)) {
-          progress = true;
-        } else if (poll) {
-          least_s = std::max(least_s, budget_.spend());
-        }
-      }
-      if (progress && all_put(open)) pace.arrived();
-      if (progress) {
-        pace.partly();
-      } else {
-        if (poll) pace.missed(least_s);
-        const double wait_s = std::max(0.0005, pace.due_s() - base::now_s());
-        own_bell_.wait(mark, open.empty() ? kForever : wait_s);
-      }
-    } catch (...) {
-      {
-        const std::lock_guard lock(mutex_);
-        failure_ = std::current_exception();
-        ended_ = true;
-      }
-      bell_.ring();
-      return;
-    }
+    environment_.wake(Activity::kRounds);
+    return {Awaits::kEnd, kNever};
   }
 }
 
@@ -188,58 +198,60 @@ std::string Reducer::part_name(const Sum& sum, int part) const {
   return names_.update(sum.step, group, first_part(sum) + part);
 }
 
-// Which parts of the sum have been put.
+// The parts of the sum that have been put.
 std::set<int> Reducer::present(const Sum& sum) {
   const bool root = sum.task.kind == Task::Kind::kRoot;
-  const bool of_sums = root && layout_.two_levels();
-  const int group = root ? 0 : sum.task.index;
+  const std::string prefix = root && layout_.two_levels()
+                                 ? names_.sums(sum.step)
+                                 : names_.group(sum.step, root ? 0 : sum.task.index);
   std::set<int> parts;
-  const auto add = [&](std::int64_t number) {
-    const std::int64_t part = number - first_part(sum);
-    if (part >= 0 && part < static_cast<std::int64_t>(sum.got.size())) {
+  for (const storage::BlobInfo& blob : blobs_.list(prefix)) {
+    const auto number = number_of(blob.name);
+    if (!number) continue;
+    const std::int64_t part = *number - first_part(sum);
+    if (part >= 0 && part < static_cast<std::int64_t>(sum.claimed.size())) {
       parts.insert(static_cast<int>(part));
     }
-  };
-  const std::string prefix = of_sums ? names_.sums(sum.step) : names_.group(sum.step, group);
-  for (const storage::BlobInfo& blob : blobs_.list(prefix)) {
-    if (const auto number = number_of(blob.name)) add(*number);
   }
   return parts;
 }
 
-// With `poll`, adds what is there and was not yet added; puts the sum when it is complete. Returns
-// whether there was anything to do.
+// Downloads the part and adds it. False when the part is not yet to be had whole, or is another
+// thread's.
+bool Reducer::add_part(Sum& sum, int part) {
+  const auto blob = get_sealed(blobs_, part_name(sum, part));
+  if (!blob) return false;
+  exchange::Update update = sum.sum.take();
+  if (!read_update(blob->file, update)) {
+    throw base::Error(base::ErrorKind::kFailed, "{}/{}: holds {}, expected {}", blobs_.name(),
+                      part_name(sum, part), update_shape(blob->file), text_of(update.shape()));
+  }
+  {
+    base::MutexLock lock(mutex_);
+    if (!claim(sum, part)) return false;
+  }
+  give(sum, part, std::move(update));
+  return true;
+}
+
+// With `poll`, adds parts that are there and were not yet added; puts the sum when it is complete.
+// Returns whether there was anything to do.
 bool Reducer::advance(const SharedSum& sum, bool poll) {
-  const auto complete = [&] {
-    const std::lock_guard lock(mutex_);
-    return sum->complete();
-  };
   std::vector<int> fresh;
-  if (poll && !complete()) {
+  if (poll && !is_complete(*sum)) {
     const std::set<int> parts = present(*sum);
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     for (const int part : parts) {
-      if (!sum->got[static_cast<std::size_t>(part)]) fresh.push_back(part);
+      if (!sum->claimed[static_cast<std::size_t>(part)]) fresh.push_back(part);
     }
   }
   std::atomic<int> added = 0;
   downloads_.run(static_cast<std::int64_t>(fresh.size()), [&](std::int64_t i, int) {
-    const int part = fresh[static_cast<std::size_t>(i)];
-    const auto blob = get_sealed(blobs_, part_name(*sum, part));
-    if (!blob) return;  // listed, but not yet to be had whole: next time
-    exchange::Update update = sum->sum.take();
-    if (!read_update(blob->file, update)) {
-      throw base::Error(base::ErrorKind::kFailed, "{}/{}: holds {}, expected {}", blobs_.name(),
-                        part_name(*sum, part), update_shape(blob->file), text_of(update.shape()));
+    if (add_part(*sum, fresh[static_cast<std::size_t>(i)])) {
+      added.fetch_add(1, std::memory_order_relaxed);
     }
-    {
-      const std::lock_guard lock(mutex_);
-      if (!claim(*sum, part)) return;
-    }
-    give(*sum, part, std::move(update));
-    added.fetch_add(1, std::memory_order_relaxed);
   });
-  if (!complete()) return added > 0;
+  if (!is_complete(*sum)) return added > 0;
   finish(*sum);
   return true;
 }
@@ -252,7 +264,7 @@ void Reducer::finish(Sum& sum) {
   blobs_.put(root ? names_.total(sum.step) : names_.sum(sum.step, part), seal_update(total));
   SharedSum above;
   {
-    const std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     sum.put = true;
     if (sum.step != step_) return;
     if (root) {
@@ -262,7 +274,7 @@ void Reducer::finish(Sum& sum) {
       if (above != nullptr && !claim(*above, part)) above = nullptr;
     }
   }
-  if (root) bell_.ring();
+  if (root) environment_.wake(Activity::kRounds);
   if (above == nullptr) return;
   exchange::Update copy = above->sum.take();
   copy = total;

@@ -1,23 +1,20 @@
-// The reduce service of a worker: adds the updates of the groups it holds as they appear and, if it
-// holds the root, the sums of groups. One thread of its own, so that downloads overlap the work.
+// The adding of a worker: adds the updates of the groups it holds as they appear and, if it holds
+// the root, the sums of groups. An activity of its own, so that downloads overlap the work on rows.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "meanwhile/base/mutex.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/exchange/sum.h"
+#include "meanwhile/runtime/storage/activity.h"
 #include "meanwhile/runtime/storage/pace.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/storage/blob_store.h"
@@ -27,72 +24,84 @@ namespace meanwhile::runtime {
 // Thread safety: any thread.
 class Reducer {
  public:
-  // Everything is borrowed. `bell` rings when the total is there.
-  Reducer(storage::BlobStore& blobs, const JobRecord& job, PollBudget& budget, Bell& bell);
-  ~Reducer();
-  // Ends the thread: nothing is put any more.
-  void stop();
+  // Everything is borrowed. `downloads`: how many are made at the same time. Wakes
+  // Activity::kReduce when there is something to add, and Activity::kRounds when the total is
+  // there.
+  Reducer(storage::BlobStore& blobs, const JobRecord& job, int downloads, PollBudget& budget,
+          Environment& environment);
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  // From here on, updates of step `step`, of this shape, are to be added.
-  void begin(std::int64_t step, const exchange::UpdateShape& shape);
-  // What this worker is to add; shards among `tasks` are no matter of the reducer's.
-  void set_tasks(const std::set<Task>& tasks);
+  // From here on, updates of step `step`, of this shape, are added.
+  void begin(std::int64_t step, const exchange::UpdateShape& shape) MW_EXCLUDES(mutex_);
+  // The groups (and the root) this worker reduces. Shard tasks are ignored.
+  void set_tasks(const std::set<Task>& tasks) MW_EXCLUDES(mutex_);
   // An update that this worker made itself and has put: it need not be downloaded to be added here.
-  void own(std::int64_t step, int shard, const exchange::Update& update);
+  void own(std::int64_t step, int shard, const exchange::Update& update) MW_EXCLUDES(mutex_);
 
   // The sum over all shards, once, if this worker holds the root and has put it.
-  std::optional<exchange::Update> take_total(std::int64_t step);
+  std::optional<exchange::Update> take_total(std::int64_t step) MW_EXCLUDES(mutex_);
 
-  // THROWS what went wrong on the thread.
-  void check() const;
+  // Activity::kReduce: looks for parts of the open sums if a look is due, adds those that are new,
+  // and puts sums that are complete.
+  Wait step(double now_s) MW_EXCLUDES(step_mutex_, mutex_);
+  // Returns when no step is running; later ones do nothing, so that nothing is put any more.
+  void stop() MW_EXCLUDES(step_mutex_, mutex_);
+  // THROWS the error that ended step().
+  void check() const MW_EXCLUDES(mutex_);
 
  private:
-  // The adding of one group, or of the root. Shared by whoever works on it when the step changes.
+  // The adding of one group, or of the root. Shared: a step may still add to it when the worker is
+  // at the next.
   struct Sum {
     Sum(Task what, int count, const exchange::UpdateShape& shape, std::int64_t at)
-        : task(what), step(at), sum(count, shape), got(static_cast<std::size_t>(count), false) {}
+        : task(what),
+          step(at),
+          sum(count, shape),
+          claimed(static_cast<std::size_t>(count), false) {}
     const Task task;
     const std::int64_t step;
     exchange::OrderedSum sum;
     // Guarded by the reducer's mutex_:
-    std::vector<bool> got;  // parts that somebody has, and will give to `sum`
-    std::size_t given = 0;  // parts that `sum` has
+    std::vector<bool> claimed;  // by part: a thread has the part, and will give it to `sum`
+    std::size_t given = 0;      // parts that `sum` has
     bool put = false;
-    bool complete() const { return given == got.size(); }
+    bool complete() const { return given == claimed.size(); }
   };
   using SharedSum = std::shared_ptr<Sum>;
 
-  void run();
-  bool advance(const SharedSum& sum, bool poll);
+  std::vector<SharedSum> open_sums(double now_s) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
+  bool advance(const SharedSum& sum, bool poll) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
+  bool add_part(Sum& sum, int part) MW_EXCLUDES(mutex_);
   std::set<int> present(const Sum& sum);
   std::string part_name(const Sum& sum, int part) const;
   int first_part(const Sum& sum) const;
-  bool claim(Sum& sum, int part);
-  void give(Sum& sum, int part, exchange::Update update);
-  void finish(Sum& sum);
-  bool all_put(const std::vector<SharedSum>& sums) const;
-  SharedSum find(Task task);
+  bool claim(Sum& sum, int part) MW_REQUIRES(mutex_);
+  void give(Sum& sum, int part, exchange::Update update) MW_EXCLUDES(mutex_);
+  void finish(Sum& sum) MW_EXCLUDES(mutex_);
+  bool all_put(const std::vector<SharedSum>& sums) const MW_EXCLUDES(mutex_);
+  bool is_complete(const Sum& sum) const MW_EXCLUDES(mutex_);
+  SharedSum find(Task task) MW_REQUIRES(mutex_);
 
   storage::BlobStore& blobs_;
   const Names names_;
   const Layout layout_;
   PollBudget& budget_;
-  Bell& bell_;
-  base::ThreadPool downloads_{4};
+  Environment& environment_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::int64_t step_ = -1;
-  exchange::UpdateShape shape_;
-  std::set<Task> tasks_;
-  std::map<Task, SharedSum> sums_;  // of step_
-  std::optional<exchange::Update> total_;
-  std::exception_ptr failure_;
-  bool ended_ = false;
+  base::Mutex step_mutex_ MW_ACQUIRED_BEFORE(mutex_);  // one step at a time
+  base::ThreadPool downloads_ MW_GUARDED_BY(step_mutex_);
+  Pace pace_ MW_GUARDED_BY(step_mutex_);
+  std::int64_t paced_step_ MW_GUARDED_BY(step_mutex_) = -1;  // the step pace_ waits for
 
-  Bell own_bell_;
-  std::thread thread_;
+  mutable base::Mutex mutex_;
+  std::int64_t step_ MW_GUARDED_BY(mutex_) = -1;
+  exchange::UpdateShape shape_ MW_GUARDED_BY(mutex_);
+  std::set<Task> tasks_ MW_GUARDED_BY(mutex_);
+  std::map<Task, SharedSum> sums_ MW_GUARDED_BY(mutex_);  // of step_
+  std::optional<exchange::Update> total_ MW_GUARDED_BY(mutex_);
+  std::exception_ptr failure_ MW_GUARDED_BY(mutex_);
+  bool ended_ MW_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace meanwhile::runtime

@@ -1,9 +1,7 @@
 #include "meanwhile/runtime/storage/result.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
-#include <thread>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/runtime/storage/archive.h"
@@ -14,6 +12,12 @@ namespace meanwhile::runtime {
 
 using base::Error;
 using base::ErrorKind;
+
+namespace {
+
+constexpr int kMostTries = 20;  // to read a model that must be there
+
+}  // namespace
 
 std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
   auto ended = get_json(blobs, job.names().result());
@@ -119,7 +123,8 @@ Status status_of(storage::Store& store, const JobRecord& job) {
   return status;
 }
 
-std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job) {
+std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
+                                base::Clock& clock) {
   const Names names = job.names();
   auto ended = ended_job(blobs, job);
   if (!ended) return std::nullopt;
@@ -128,10 +133,10 @@ std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job)
   for (int tries = 0; result.model.empty(); ++tries) {
     if (auto model = get_sealed(blobs, names.model())) {
       result.model = std::move(model->bytes);
-    } else if (tries == 20) {
+    } else if (tries == kMostTries) {
       throw Error(ErrorKind::kFailed, "{}/{}: cannot be read whole", blobs.name(), names.model());
     } else {
-      std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+      clock.sleep(pace.next());
     }
   }
   if (const auto metrics = blobs.get(names.metrics())) {
@@ -142,18 +147,18 @@ std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job)
   return result;
 }
 
-int cancel(storage::Store& store, const JobRecord& job) {
+int cancel(storage::Store& store, const JobRecord& job, base::Clock& clock) {
   const Names names = job.names();
   store.blobs->put(names.cancelled(), json_bytes(Json::object()));
   Pace pace;
   int left = 0;
-  for (const double begin_s = base::now_s(); base::now_s() - begin_s < job.lease_s;) {
+  for (const double begin_s = clock.time_s(); clock.time_s() - begin_s < job.lease_s;) {
     left = 0;
     for (const LiveRecord& record : live_records(*store.blobs, job)) {
       left += record.age_s <= job.lease_s ? 1 : 0;
     }
     if (left == 0) break;
-    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+    clock.sleep(pace.next());
   }
   remove_job(store, job, false);
   return left;

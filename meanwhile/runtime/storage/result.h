@@ -1,4 +1,4 @@
-// What is at a store of a job: how far it is, what it cost, and in the end its result.
+// A job as its store shows it: how far it is, what it cost, and in the end its result.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/clock.h"
 #include "meanwhile/runtime/storage/missing.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/storage/store.h"
 
 namespace meanwhile::runtime {
 
-// What was used, as the records of workers say it.
+// Usage as the records of workers hold it.
 Json to_json(const storage::Usage& usage);
 
 // What storage and machines cost. The defaults are those of "K-means on Azure".
@@ -43,15 +44,16 @@ struct Result {
   std::string metrics;   // lines
 };
 // Nothing when the job has not ended. THROWS Error(kFailed) with its message when it has failed.
-std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job);
+std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
+                                base::Clock& clock);
 
 // result.json; nothing when there is none yet. THROWS Error(kFailed) when the job has failed.
 std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job);
-// Of a job that has ended: removes what is left beside its result, if whoever wrote that did not.
+// Removes what is left of an ended job beside its result, if the worker that wrote that did not.
 void tidy_up(storage::Store& store, const JobRecord& job);
 
-// Ends the job for everybody and removes all of it; waits a while for its workers to leave.
-// Returns how many had not when it gave up waiting.
-int cancel(storage::Store& store, const JobRecord& job);
+// Ends the job for all workers and removes all of it. Waits for its workers to leave, a lease at
+// most. Returns how many had not left then.
+int cancel(storage::Store& store, const JobRecord& job, base::Clock& clock);
 
 }  // namespace meanwhile::runtime

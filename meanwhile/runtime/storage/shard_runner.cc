@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "meanwhile/data/files/safetensors_data.h"
 #include "meanwhile/job/run_directory.h"
-#include "meanwhile/runtime/storage/pace.h"
 
 namespace meanwhile::runtime {
 
@@ -17,9 +14,9 @@ using base::ErrorKind;
 
 namespace {
 
-// What the learner throws is the end of the job for every worker.
+// An error of the learner is the end of the job for every worker.
 template <class Step>
-auto of_the_job(const std::string& where, const Step& step) {
+auto fail_job(const std::string& where, const Step& step) {
   try {
     return step();
   } catch (Error& e) {
@@ -37,64 +34,54 @@ std::set<int> without(const std::set<int>& all, const std::set<int>& some) {
 }  // namespace
 
 ShardRunner::ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make,
-                         int threads, double timeout_s)
-    : blobs_(blobs),
-      job_(job),
-      names_(job.names()),
-      make_(make),
-      timeout_s_(timeout_s),
-      pool_(threads),
-      room_(job.data) {
-  if (job.eval) eval_room_.emplace(*job.eval);
+                         int threads)
+    : blobs_(blobs), job_(job), names_(job.names()), make_(make), pool_(threads), rows_(job.data) {
+  if (job.eval) eval_rows_.emplace(*job.eval);
 }
 
 std::string ShardRunner::where() const {
   return fmt::format("{} round {}", job_.learner, rounds_ + 1);
 }
 
-bool ShardRunner::catch_up(const std::function<bool()>& wait) {
-  Pace pace;
-  for (const double begin_s = base::now_s();;) {
-    std::vector<std::int64_t> steps;
-    for (const storage::BlobInfo& blob : blobs_.list(names_.states())) {
-      if (const auto step = number_of(blob.name)) steps.push_back(*step);
-    }
-    std::sort(steps.rbegin(), steps.rend());
-    if (step_ >= 0 && (steps.empty() || steps.front() <= step_)) return false;
-    for (const std::int64_t step : steps) {
-      // The newest may be gone, or not yet readable: the one before does as well.
-      const auto state = get_sealed(blobs_, names_.state(step));
-      if (!state || step <= step_) continue;
-      main_ = attached(state->file, {});
-      learner_ = main_->learner.get();
-      step_ = step;
-      rounds_ = job::rounds_of(state->file);
-      carried_ = state->file.metadata();
-      attached_.clear();
-      worked_.clear();
-      begun_ = false;
-      return true;
-    }
-    if (step_ >= 0 || !wait()) return false;
-    if (base::now_s() - begin_s > timeout_s_) {
-      throw Error(ErrorKind::kFailed,
-                  "{}: waited {} s for a state of the job below {}, which whoever submitted it "
-                  "puts there first",
-                  blobs_.name(), timeout_s_, names_.states());
-    }
-    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+bool ShardRunner::catch_up() {
+  std::vector<std::int64_t> steps;
+  for (const storage::BlobInfo& blob : blobs_.list(names_.states())) {
+    const auto step = number_of(blob.name);
+    if (step && *step > step_) steps.push_back(*step);
   }
+  std::sort(steps.rbegin(), steps.rend());
+  for (const std::int64_t step : steps) {
+    // The newest may be gone, or not yet readable: the one before does as well.
+    const auto state = get_sealed(blobs_, names_.state(step));
+    if (!state) continue;
+    main_ = attached(state->file, {});
+    learner_ = main_->learner.get();
+    step_ = step;
+    rounds_ = job::rounds_of(state->file);
+    state_metadata_ = state->file.metadata();
+    attached_.clear();
+    forget_worked();
+    begun_ = false;
+    return true;
+  }
+  return false;
+}
+
+// Returns the shards worked on in this step, and begins with none.
+std::set<int> ShardRunner::forget_worked() {
+  base::MutexLock lock(worked_mutex_);
+  return std::exchange(worked_, {});
 }
 
 std::unique_ptr<ShardRunner::Attached> ShardRunner::attached(const data::SafetensorsFile& state,
                                                              const std::set<int>& shards) {
-  return of_the_job(where(), [&] {
+  return fail_job(where(), [&] {
     auto made = std::make_unique<Attached>();
     made->learner = make_(state);
-    made->part = room_.part(shards);
-    if (eval_room_) made->eval = eval_room_->part(shards);
+    made->part = rows_.part(shards);
+    if (eval_rows_) made->eval = eval_rows_->part(shards);
     made->learner->attach(
-        {&made->part, eval_room_ ? &made->eval : nullptr, job_.seed, false, &pool_});
+        {&made->part, eval_rows_ ? &made->eval : nullptr, job_.seed, false, &pool_});
     return made;
   });
 }
@@ -105,60 +92,68 @@ void ShardRunner::rebuild(const std::set<int>& shards) {
   main_ = attached(data::SafetensorsFile(bytes, "state"), shards);
   learner_ = main_->learner.get();
   attached_ = shards;
-  worked_.clear();
+  forget_worked();
 }
 
-std::optional<data::Dataset> ShardRunner::rows_of(const std::string& name,
-                                                  const std::string& what) {
-  Pace pace;
-  for (const double begin_s = base::now_s();;) {
-    if (auto blob = get_sealed(blobs_, name)) {
-      auto bytes = std::make_shared<const storage::Bytes>(std::move(blob->bytes));
-      return data::read_safetensors(*bytes, name, bytes, false);
-    }
-    // The job may have ended meanwhile, and its data with it.
-    if (!blobs_.get(names_.ready())) return std::nullopt;
-    if (base::now_s() - begin_s > timeout_s_) {
-      throw Error(ErrorKind::kFailed, "{}: waited {} s for {}, {}, and it cannot be read whole",
-                  blobs_.name(), timeout_s_, name, what);
-    }
-    std::this_thread::sleep_for(std::chrono::duration<double>(pace.next()));
+// Nothing when the blob cannot be read whole yet.
+std::optional<data::Dataset> ShardRunner::rows_of(const std::string& name) {
+  if (auto blob = get_sealed(blobs_, name)) {
+    auto bytes = std::make_shared<const storage::Bytes>(std::move(blob->bytes));
+    return data::read_safetensors(*bytes, name, bytes, false);
   }
+  // The job may have ended meanwhile, and its data with it.
+  if (!blobs_.get(names_.ready())) {
+    throw Error(ErrorKind::kInterrupted, "{}: {} is gone, as the job is", blobs_.name(), name);
+  }
+  return std::nullopt;
 }
 
-void ShardRunner::load_one(int shard) {
+// Returns the name of the blob that is not there yet; empty when the shard is loaded.
+std::string ShardRunner::load_one(int shard) {
   const auto s = static_cast<std::size_t>(shard);
-  const auto fill = [&](data::ShardBuffer& room, const std::string& name, const char* what) {
-    if (room.outline().shard_rows[s] == 0) return;
-    const auto rows = rows_of(name, fmt::format("the {} of shard {}", what, shard));
-    if (!rows) {
-      throw Error(ErrorKind::kInterrupted, "{}: {} is gone, as the job is", blobs_.name(), name);
-    }
-    room.fill(shard, *rows);
+  const auto fill = [&](data::ShardBuffer& buffer, const std::string& name) -> std::string {
+    if (buffer.outline().shard_rows[s] == 0) return "";
+    const auto rows = rows_of(name);
+    if (!rows) return name;
+    buffer.fill(shard, *rows);
+    return "";
   };
-  fill(room_, names_.data(shard), "rows");
-  if (eval_room_) fill(*eval_room_, names_.eval(shard), "held-out rows");
+  std::string missing = fill(rows_, names_.data(shard));
+  if (missing.empty() && eval_rows_) missing = fill(*eval_rows_, names_.eval(shard));
+  return missing;
 }
 
 void ShardRunner::load(const std::set<int>& shards) {
   const std::set<int> absent = without(shards, loaded_);
   const std::vector<int> list(absent.begin(), absent.end());
-  pool_.run(static_cast<std::int64_t>(list.size()),
-            [&](std::int64_t i, int) { load_one(list[static_cast<std::size_t>(i)]); });
-  loaded_.insert(absent.begin(), absent.end());
+  std::vector<std::string> missing(list.size());
+  pool_.run(static_cast<std::int64_t>(list.size()), [&](std::int64_t i, int) {
+    const auto at = static_cast<std::size_t>(i);
+    missing[at] = load_one(list[at]);
+  });
+  missing_rows_.clear();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (missing[i].empty()) {
+      loaded_.insert(list[i]);
+    } else if (missing_rows_.empty()) {
+      missing_rows_ = missing[i];
+    }
+  }
 }
 
-void ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use) {
-  // Rows that were another's turn to have: given back, or made once in somebody's place.
+bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use) {
+  // Rows of shards that were given back, or made once in another worker's place.
   for (const int shard : without(without(loaded_, held), shards)) {
-    room_.drop(shard);
-    if (eval_room_) eval_room_->drop(shard);
+    rows_.drop(shard);
+    if (eval_rows_) eval_rows_->drop(shard);
     loaded_.erase(shard);
   }
   load(shards);
-  std::set<int> mine, others;
-  for (const int shard : shards) (held.count(shard) != 0 ? mine : others).insert(shard);
-  // Who is held no longer is forgotten, lest it come back with the caches of an earlier round.
+  const std::set<int> here = without(shards, without(shards, loaded_));
+  if (here.empty()) return false;
+  const std::set<int> mine = without(here, without(here, held));
+  // A shard that is held no longer is forgotten, lest it come back with the caches of an earlier
+  // round.
   for (const int shard : without(attached_, held)) attached_.erase(shard);
   if (!begun_ && !without(mine, attached_).empty()) {
     std::set<int> kept = mine;
@@ -167,35 +162,35 @@ void ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, c
     }
     rebuild(kept);
   }
-  // Those that came during the step, and others' that are late, get a learner for this step alone.
-  const std::set<int> late = without(shards, attached_);
-  const std::set<int> now = without(shards, late);
-  if (!now.empty()) {
-    begun_ = true;
-    run(*learner_, now, use);
-    return;  // what is left comes with the next call
-  }
+  // Shards that came during the step, and late ones of other workers, get a learner for this step
+  // alone.
+  const std::set<int> late = without(here, attached_);
+  const std::set<int> now = without(here, late);
   begun_ = true;
+  if (!now.empty()) {
+    run(*learner_, now, use);
+    return true;  // the late ones come with the next call
+  }
   const storage::Bytes bytes = state();
   const auto once = attached(data::SafetensorsFile(bytes, "state"), late);
   run(*once->learner, late, use);
+  return true;
 }
 
 void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards, const Use& use) {
   const std::vector<int> list(shards.begin(), shards.end());
   const exchange::UpdateShape shape = learner.update_shape();
   std::atomic<bool> stopped = false;
-  std::mutex mutex;
   pool_.run(static_cast<std::int64_t>(list.size()), [&](std::int64_t i, int) {
     if (stopped) return;
     const int shard = list[static_cast<std::size_t>(i)];
     exchange::Update update(shape);
     learn::ShardMemory memory;
-    of_the_job(fmt::format("{}, shard {}", where(), shard),
-               [&] { learner.work(shard, memory, update); });
+    fail_job(fmt::format("{}, shard {}", where(), shard),
+             [&] { learner.work(shard, memory, update); });
     update.settle();
     {
-      const std::lock_guard lock(mutex);
+      base::MutexLock lock(worked_mutex_);
       if (attached_.count(shard) != 0) worked_.insert(shard);
     }
     if (!use(shard, update)) stopped = true;
@@ -204,7 +199,7 @@ void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards,
 
 exchange::Update ShardRunner::total_of(const data::SafetensorsFile& file) const {
   exchange::Update total(update_shape());
-  of_the_job(where(), [&] {
+  fail_job(where(), [&] {
     if (read_update(file, total)) return;
     throw Error(ErrorKind::kFailed, "the total of step {} holds {}, expected {}", step_,
                 runtime::update_shape(file), text_of(total.shape()));
@@ -213,7 +208,7 @@ exchange::Update ShardRunner::total_of(const data::SafetensorsFile& file) const 
 }
 
 learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
-  learn::Outcome outcome = of_the_job(where(), [&] {
+  learn::Outcome outcome = fail_job(where(), [&] {
     learn::Outcome absorbed = learner_->absorb(total);
     if (absorbed.phase != learn::Phase::kPrepare && !std::isfinite(absorbed.objective)) {
       throw Error(ErrorKind::kFailed,
@@ -224,7 +219,7 @@ learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
   });
   ++step_;
   if (outcome.phase == learn::Phase::kTrain) ++rounds_;
-  attached_ = std::exchange(worked_, {});
+  attached_ = forget_worked();
   begun_ = false;
   return outcome;
 }

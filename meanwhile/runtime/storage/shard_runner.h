@@ -1,5 +1,5 @@
-// The work service of a worker: the rows of its shards, and the learner that works on them round
-// after round.
+// The work of a worker: the rows of its shards, and the learner that works on them round after
+// round.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/mutex.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/shard_buffer.h"
 #include "meanwhile/learn/round_learner.h"
@@ -24,7 +24,7 @@ namespace meanwhile::runtime {
 using MakeLearner =
     std::function<std::unique_ptr<learn::RoundLearner>(const data::SafetensorsFile& state)>;
 
-// The computation itself cannot go on, whoever does it.
+// The computation itself cannot go on: it would fail at any worker.
 class JobFailed : public base::Error {
  public:
   explicit JobFailed(const base::Error& error) : base::Error(error) {}
@@ -33,28 +33,31 @@ class JobFailed : public base::Error {
 // Thread safety: one thread at a time.
 class ShardRunner {
  public:
-  // Everything is borrowed. `timeout_s`: how long to wait for a blob that must be there.
-  ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make, int threads,
-              double timeout_s);
+  // Everything is borrowed.
+  ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make,
+              int threads);
 
-  // Goes on from the newest state in the store; false when there is none newer than step(). Waits
-  // for the first one as long as `wait` says so.
-  // THROWS Error(kFailed) when there is none at all within the time-out.
-  bool catch_up(const std::function<bool()>& wait);
+  // Goes on from the newest state in the store; false when there is none newer than step().
+  // THROWS JobFailed; what the store throws.
+  bool catch_up();
 
   std::int64_t step() const { return step_; }      // to be done next; -1 before catch_up()
   std::int64_t rounds() const { return rounds_; }  // of training, done
   std::int64_t rounds_left() const { return learner_->rounds_left(); }
-  // What the state it began from carried along.
-  const data::Metadata& carried() const { return carried_; }
+  // Of the state it began from.
+  const data::Metadata& state_metadata() const { return state_metadata_; }
   exchange::UpdateShape update_shape() const { return learner_->update_shape(); }
   int threads() const { return pool_.size(); }
 
-  // Calls use(shard, update) for each of `shards`, on several threads; after one returns false no
-  // more are begun. The shards are kept for the rounds to come if they are in `held`.
-  // THROWS JobFailed; what the store and `use` throw.
+  // Calls use(shard, update) for each of `shards` whose rows are there, on several threads; after
+  // one call returns false no more are begun. The rows are kept for the rounds to come if the shard
+  // is in `held`. Returns false when the rows of none of them are to be had yet: see
+  // missing_rows(). THROWS JobFailed; Error(kInterrupted) when the rows are gone, as the job is;
+  // what the store and `use` throw.
   using Use = std::function<bool(int shard, const exchange::Update& update)>;
-  void work(const std::set<int>& shards, const std::set<int>& held, const Use& use);
+  bool work(const std::set<int>& shards, const std::set<int>& held, const Use& use);
+  // The first blob of rows that the last work() did not find whole; empty when it found all.
+  const std::string& missing_rows() const { return missing_rows_; }
 
   // The total of this step in a blob. THROWS JobFailed when it has another shape.
   exchange::Update total_of(const data::SafetensorsFile& file) const;
@@ -73,11 +76,12 @@ class ShardRunner {
     std::unique_ptr<learn::RoundLearner> learner;
   };
   void load(const std::set<int>& shards);
-  void load_one(int shard);
-  std::optional<data::Dataset> rows_of(const std::string& name, const std::string& what);
+  std::string load_one(int shard);
+  std::optional<data::Dataset> rows_of(const std::string& name);
   std::unique_ptr<Attached> attached(const data::SafetensorsFile& state,
                                      const std::set<int>& shards);
   void rebuild(const std::set<int>& shards);
+  std::set<int> forget_worked() MW_EXCLUDES(worked_mutex_);
   void run(learn::RoundLearner& learner, const std::set<int>& shards, const Use& use);
   std::string where() const;
 
@@ -85,21 +89,22 @@ class ShardRunner {
   const JobRecord& job_;
   const Names names_;
   const MakeLearner& make_;
-  const double timeout_s_;
   base::ThreadPool pool_;
-  data::ShardBuffer room_;
-  std::optional<data::ShardBuffer> eval_room_;
+  data::ShardBuffer rows_;
+  std::optional<data::ShardBuffer> eval_rows_;
   std::set<int> loaded_;
+  std::string missing_rows_;
 
   std::int64_t step_ = -1, rounds_ = 0;
-  data::Metadata carried_;
+  data::Metadata state_metadata_;
   std::unique_ptr<Attached> main_;
   learn::RoundLearner* learner_ = nullptr;  // of main_
   // Shards whose caches in the main learner are those of this step. A shard that was left out of a
-  // round, because somebody else had done it, may not be worked on with them again.
+  // round, because another worker had done it, may not be worked on with them again.
   std::set<int> attached_;
-  std::set<int> worked_;  // of attached_, in this step
-  bool begun_ = false;    // somebody has worked in this step with the main learner
+  base::Mutex worked_mutex_;
+  std::set<int> worked_ MW_GUARDED_BY(worked_mutex_);  // of attached_, in this step
+  bool begun_ = false;  // shards were worked on in this step with the main learner
 };
 
 }  // namespace meanwhile::runtime

@@ -1,12 +1,13 @@
-// Which tasks a worker takes: a fair share first, more when nobody else takes them, and fewer when
-// somebody has nothing to do.
+// Which tasks a worker takes: a fair share first, more when no other worker takes them, and fewer
+// when another worker is short of tasks.
 #pragma once
 
 #include <algorithm>
 #include <map>
 #include <string>
 
-#include "meanwhile/runtime/storage/keeper.h"
+#include "meanwhile/runtime/storage/heartbeat.h"
+#include "meanwhile/runtime/storage/leases.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/storage/blob_store.h"
 
@@ -15,36 +16,42 @@ namespace meanwhile::runtime {
 // Thread safety: one thread at a time.
 class Share {
  public:
-  // Everything is borrowed.
-  // `asks_s`: how often the queue may be asked in vain.
-  Share(storage::BlobStore& blobs, Keeper& keeper, const JobRecord& job, std::string worker,
-        double asks_s)
+  // Everything is borrowed. `asks_per_s`: how often an empty queue may be asked.
+  Share(storage::BlobStore& blobs, Leases& leases, Heartbeat& heartbeat, const JobRecord& job,
+        std::string worker, double asks_per_s)
       : blobs_(blobs),
-        keeper_(keeper),
+        leases_(leases),
+        heartbeat_(heartbeat),
         job_(job),
         worker_(std::move(worker)),
-        ask_every_s_(std::clamp(1 / asks_s, 0.05, 0.5)) {}
+        ask_every_s_(std::clamp(1 / asks_per_s, 0.05, 0.5)) {}
 
-  // For who has waited for `waited_s` after working for `worked_s` in this step: takes tasks for a
-  // few more shards, at least `threads`, if there are any to be had. Returns whether it has.
-  bool take_more(double waited_s, double worked_s, int threads);
-  // Between two steps: gives back what is above a fair share if somebody has nothing, and lets go
-  // of tasks that another worker holds, too.
-  void give_back();
-  // The update of a shard that is held was put; not `first`: another was there already.
+  // For a worker that has waited for `waited_s` after working for `worked_s` in this step: whether
+  // it may ask the queue for more tasks now.
+  bool may_take(double now_s, double waited_s, double worked_s) const;
+  // Takes tasks for a few more shards, at least `threads`, if there are any to be had. Returns
+  // whether there were.
+  bool take(double now_s, double waited_s, double worked_s, int threads);
+  // Between two steps: gives back tasks above a fair share if another worker is short of tasks, and
+  // lets go of tasks that another worker holds, too.
+  void give_back(double now_s);
+  // The update of a shard that is held was put. Not `first`: another worker had put it already.
   void made(int shard, bool first);
 
  private:
   int fair() const;
+  void give_back_above_fair(double now_s);
+  void drop_tasks_held_twice();
 
   storage::BlobStore& blobs_;
-  Keeper& keeper_;
+  Leases& leases_;
+  Heartbeat& heartbeat_;
   const JobRecord& job_;
   const std::string worker_;
   const int tasks_ = static_cast<int>(tasks_of(job_.layout()).size());
   const double ask_every_s_;
   double asked_s_ = -1e9;         // when the queue was last empty
-  std::map<int, int> not_first_;  // by shard: how many steps running
+  std::map<int, int> not_first_;  // by shard: in how many steps running another was first
 };
 
 }  // namespace meanwhile::runtime

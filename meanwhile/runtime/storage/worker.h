@@ -1,5 +1,5 @@
-// A worker: joins a job that is at a store, takes what there is to do, and stays until the job has
-// ended. Any number of them, on any machines, at any time.
+// A worker: joins a job that is at a store, takes tasks, and stays until the job has ended. Any
+// number of workers may take part, on any machines, at any time.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,17 @@
 namespace meanwhile::runtime {
 
 struct WorkerOptions {
-  std::string id;  // among all workers of the job, ever; letters, digits, '-', '_' and '.'
+  std::string id;  // differs from that of any other worker of the job, ever; letters, digits, -_.
   int threads = 1;
-  // Polls that find nothing, for each task held: what is asked of a store may have its price.
+  // Polls that find nothing, for each task held: a store may charge for every request.
   double polls_per_task_s = 2;
   double timeout_s = 600;                   // without progress of the job; then the worker gives up
-  const std::atomic<bool>* stop = nullptr;  // leave, and give back what is held
+  const std::atomic<bool>* stop = nullptr;  // set: leave, and give the tasks back
   Json about = Json::object();              // host, process: for status
 };
 
 enum class Ending {
-  kDone,         // the job is, and its result is at the store
+  kDone,         // the result of the job is at the store
   kInterrupted,  // this worker was told to stop; the job goes on with others, or later
   kGone,         // the job was cancelled, or its result taken away
 };
@@ -37,15 +37,15 @@ struct WorkerResult {
   std::int64_t steps_done = 0;  // absorbed by this worker
   std::int64_t updates = 0;     // made by this worker
   std::int64_t speculated = 0;  // of them: for shards that another worker held
-  std::int64_t wasted = 0;      // of `updates`: somebody else was first
+  std::int64_t wasted = 0;      // of `updates`: another worker had put it first
   Json ended = Json::object();  // result.json, when done
 };
 
-// Takes part in `job`. `observe` is told of every round that this worker absorbs, on the calling
-// thread.
-// THROWS what the store throws; JobFailed when the computation cannot go on, for anybody:
-// result.json says so, too; Error(kFailed) that names what was missing and who held it, after the
-// time-out. The job is not harmed by any of them but JobFailed: others, or the next worker, go on.
+// Takes part in `job`, on the calling thread and three more. `observe` is called for every round
+// that this worker absorbs, on the calling thread. THROWS what the store throws; JobFailed when the
+// computation cannot go on at any worker, which result.json then says, too; after the time-out,
+// Error(kFailed) that names the missing blob and the worker that holds its task. Only JobFailed
+// harms the job: other workers, or the next one, go on.
 WorkerResult work(storage::Store& store, const storage::Meter& meter, const JobRecord& job,
                   const MakeLearner& make, const WorkerOptions& options,
                   const std::function<void(const job::RoundEvent&)>& observe = {});

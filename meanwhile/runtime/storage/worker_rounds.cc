@@ -1,0 +1,245 @@
+// Joining a job and its rounds: the rules of a worker from its first state to the last absorb.
+#include <algorithm>
+#include <utility>
+
+#include "meanwhile/base/sha256.h"
+#include "meanwhile/runtime/storage/missing.h"
+#include "meanwhile/runtime/storage/result.h"
+#include "meanwhile/runtime/storage/timing.h"
+#include "meanwhile/runtime/storage/worker_machine.h"
+
+namespace meanwhile::runtime {
+
+using base::Error;
+using base::ErrorKind;
+
+std::set<int> WorkerMachine::held_shards() const {
+  std::set<int> shards;
+  for (const Task& task : held_) {
+    if (task.kind == Task::Kind::kShard) shards.insert(task.index);
+  }
+  return shards;
+}
+
+Json WorkerMachine::about(double now_s) const {
+  Json json = options_.about;
+  json["step"] = published_step_.load();
+  json["rounds"] = published_rounds_.load();
+  json["rounds_left"] = published_left_.load();
+  json["round_s"] = published_round_s_.load();
+  json["seconds"] = now_s - since_s_;
+  json["polls"] = budget_.polls();
+  json["usage"] = to_json(meter_.usage());
+  return json;
+}
+
+// Whether this worker was at the same step a beat ago, and the total of that step was there: it is
+// stuck, and the job has gone on, or waits for a sum that only this worker adds.
+bool WorkerMachine::lags() {
+  const std::int64_t step = published_step_;
+  if (store_.blobs->list(names_.total(step)).empty()) {
+    lag_step_ = -1;
+    return false;
+  }
+  return std::exchange(lag_step_, step) == step;
+}
+
+bool WorkerMachine::join() {
+  if (!announced_) {
+    step_.begin_s = slow_due_s_ = now_s_;
+    heartbeat_.beat(now_s_);
+    announced_ = true;
+  }
+  if (now_s_ < (presence_.pending() ? presence_.due_s() : slow_due_s_)) return false;
+  if (catch_up() || check_ended()) return true;
+  slow_due_s_ = now_s_ + slow_pace_.next();
+  return false;
+}
+
+// Goes on from a state of the store; at the start, or when this worker has been left behind.
+bool WorkerMachine::catch_up() {
+  if (!runner_.catch_up()) return false;
+  archive_.begin(runner_.state_metadata());
+  usual_s_ = -1;
+  doing_ = Doing::kRounds;
+  begin_step();
+  return true;
+}
+
+void WorkerMachine::begin_step() {
+  const double now_s = environment_.time_s();
+  step_ = {};
+  step_.begin_s = step_.late_listed_s = step_.repaired_s = step_.idle_since_s = now_s;
+  step_.elapsed_before_s = archive_.elapsed_s();
+  published_step_ = runner_.step();
+  published_rounds_ = runner_.rounds();
+  published_left_ = runner_.rounds_left();
+  if (in_rounds()) reducer_.begin(runner_.step(), runner_.update_shape());
+  share_.give_back(now_s);
+}
+
+bool WorkerMachine::refresh_tasks() {
+  held_ = leases_.held();
+  reducer_.set_tasks(held_);
+  budget_.set_tasks(now_s_, static_cast<int>(held_.size()));
+  return false;
+}
+
+bool WorkerMachine::has_open_shards() const {
+  if (!in_rounds() || now_s_ < step_.rows_due_s) return false;
+  return std::any_of(held_.begin(), held_.end(), [&](const Task& task) {
+    return task.kind == Task::Kind::kShard && step_.made.count(task.index) == 0;
+  });
+}
+
+// Makes the updates of shards held that are not yet made in this step.
+bool WorkerMachine::make_updates() {
+  if (std::exchange(step_.another_was_first, false)) {
+    // Others are at these shards, too: perhaps the step is over.
+    step_.waiting = true;
+    pace_.begin_now(now_s_);
+    if (holds_root() ? absorb_own_total() : absorb_total()) return true;
+  }
+  const std::set<int> held = held_shards();
+  std::set<int> open;
+  for (const int shard : held) {
+    if (step_.made.count(shard) == 0) open.insert(shard);
+  }
+  const double begin_s = environment_.time_s();
+  if (!make_updates_of(open, held)) {
+    step_.rows_due_s = begin_s + step_.rows_pace.next();
+    return false;
+  }
+  step_.idle_since_s = environment_.time_s();
+  step_.work_s += step_.idle_since_s - begin_s;
+  return true;
+}
+
+// False when no rows are to be had yet.
+bool WorkerMachine::make_updates_of(const std::set<int>& shards, const std::set<int>& held) {
+  const std::int64_t step = runner_.step();
+  return runner_.work(shards, held, [&](int shard, const exchange::Update& update) {
+    const double begin_s = environment_.time_s();
+    const bool first = store_.blobs->put_if_absent(
+        names_.update(step, layout_.group_of(shard), shard), seal_update(update));
+    const double put_s = environment_.time_s() - begin_s;
+    reducer_.own(step, shard, update);
+    base::MutexLock lock(made_mutex_);
+    step_.put_s += put_s;
+    step_.made.insert(shard);
+    if (held.count(shard) != 0) share_.made(shard, first);
+    ++result_.updates;
+    result_.wasted += first ? 0 : 1;
+    step_.another_was_first |= !first;
+    return first && !told_to_stop();
+  });
+}
+
+// Whether it is time to ask again for the blob that all wait for.
+bool WorkerMachine::is_due() {
+  if (!step_.waiting) pace_.begin(now_s_, budget_.rich(now_s_));
+  step_.waiting = true;
+  return pace_.due(now_s_);
+}
+
+bool WorkerMachine::absorb_own_total() {
+  const auto total = reducer_.take_total(runner_.step());
+  if (total) absorb(*total);
+  return total.has_value();
+}
+
+bool WorkerMachine::absorb_total() {
+  if (!is_due()) return false;
+  const auto blob = get_sealed(*store_.blobs, names_.total(runner_.step()));
+  const double now_s = environment_.time_s();
+  if (!blob) {
+    pace_.missed(now_s, budget_.spend(now_s));
+    return false;
+  }
+  pace_.arrived(now_s);
+  absorb(runner_.total_of(blob->file));
+  return true;
+}
+
+void WorkerMachine::absorb(const exchange::Update& total) {
+  const std::int64_t step = runner_.step();
+  const double begin_s = environment_.time_s();
+  const learn::Outcome outcome = runner_.absorb(total);
+  const double end_s = environment_.time_s();
+  ++result_.steps_done;
+  const double seconds = end_s - step_.begin_s;
+  usual_s_ = seconds;
+  archive_.set_elapsed(step_.elapsed_before_s + seconds);
+  if (outcome.phase != learn::Phase::kPrepare) {
+    last_outcome_ = outcome;
+    published_round_s_ = seconds;
+    Json line = round_line(outcome, runner_.rounds(), step, seconds, archive_.elapsed_s());
+    // All but the work on rows and absorb() is for meeting the others.
+    const double work_s = std::max(0.0, step_.work_s - step_.put_s / runner_.threads());
+    line["parts"] = job::parts_json(work_s, seconds - work_s - (end_s - begin_s), seconds);
+    if (outcome.phase == learn::Phase::kTrain && job_.about.contains("predicted")) {
+      line["predicted"] = job_.about["predicted"];
+    }
+    line["storage"] = {
+        {"worker", options_.id}, {"polls", budget_.polls()}, {"usage", to_json(meter_.usage())}};
+    archive_.add({step, std::move(line)});
+  }
+  if (outcome.done) doing_ = Doing::kComputed;
+  if (holds_root() && !outcome.done) {
+    archive_.keep(end_s, runner_, total.bytes());
+  }
+  if (observe_) {
+    observe_({runner_.rounds(), runner_.rounds_left(), seconds, archive_.elapsed_s(), outcome});
+  }
+  begin_step();
+}
+
+bool WorkerMachine::take_tasks() {
+  return share_.take(now_s_, now_s_ - step_.idle_since_s, step_.work_s, runner_.threads());
+}
+
+// Makes a late update in another worker's place. The first copy wins, and both are equal.
+bool WorkerMachine::redo_late_update() {
+  step_.late_listed_s = now_s_;
+  std::vector<int> late = missing_shards(*store_.blobs, job_, runner_.step());
+  std::erase_if(late, [&](int shard) { return step_.made.count(shard) != 0; });
+  if (late.empty()) return false;
+  // Idle workers begin at different shards.
+  base::Sha256 hash;
+  hash.add(options_.id);
+  const auto at = static_cast<std::size_t>(hash.digest()[0]) % late.size();
+  if (!make_updates_of({late[at]}, held_shards())) return false;
+  ++result_.speculated;
+  return true;
+}
+
+// Messages may be lost with a queue: tasks that no worker holds are asked for again.
+bool WorkerMachine::repair_queue() {
+  if (presence_.look(now_s_) == Presence::kHere) push_missing(store_, job_);
+  if (!presence_.pending()) step_.repaired_s = now_s_;
+  return false;
+}
+
+bool WorkerMachine::give_up() {
+  const double waited_s = now_s_ - step_.begin_s;
+  if (joins()) {
+    throw Error(
+        ErrorKind::kFailed,
+        "{}: waited {:.0f} s for a state of the job below {}, which 'meanwhile submit' puts "
+        "there first",
+        store_.blobs->name(), waited_s, names_.states());
+  }
+  const std::string missing =
+      doing_ == Doing::kComputed
+          ? fmt::format("waiting for {}, which the worker that holds the root writes",
+                        names_.result())
+      : !runner_.missing_rows().empty()
+          ? fmt::format("{} cannot be read whole", runner_.missing_rows())
+          : what_is_missing(*store_.blobs, job_, runner_.step());
+  throw Error(
+      ErrorKind::kFailed,
+      "{}: no progress for {:.0f} s: {}; if a round takes that long, give a longer --timeout",
+      store_.blobs->name(), waited_s, missing);
+}
+
+}  // namespace meanwhile::runtime
