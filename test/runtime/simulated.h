@@ -251,4 +251,73 @@ class SimWorld {
   std::vector<std::string> trace;
 };
 
+struct Simulation {
+  std::string model;
+  std::vector<std::string> trace;
+  std::int64_t deaths = 0, speculated = 0;
+  double seconds = 0;
+};
+
+// `slots` workers at a time. The first `deaths` of them die after `calls` calls of the store, or a
+// number drawn from the seed; another comes for each. `prepare` is called for every learner made.
+inline Simulation simulate(const Job& job, unsigned seed, int slots, int deaths,
+                           const std::function<void(SimWorld&, learn::RoundLearner&)>& prepare,
+                           std::int64_t calls = 0) {
+  SimWorld world(seed);
+  std::mt19937 draw(seed + 1000);
+  storage::Meter meter;
+  SimLink link{world.store, std::numeric_limits<std::int64_t>::max(), meter};
+  OpenPlace place;
+  place.store.blobs = std::make_unique<SimBlobs>(link);
+  place.store.queue = std::make_unique<SimQueue>(link);
+  const JobRecord record = job.submit(place, 2).job;
+  const MakeLearner make = [&](const data::SafetensorsFile& state) {
+    auto learner = job.make()(state);
+    prepare(world, *learner);
+    return learner;
+  };
+  Simulation run;
+  int started = 0;
+  const auto start = [&] {
+    const bool mortal = started < deaths;
+    world.start(record, fmt::format("w{}", started++), make,
+                !mortal     ? std::numeric_limits<std::int64_t>::max()
+                : calls > 0 ? calls
+                            : 10 + static_cast<std::int64_t>(draw() % 400));
+  };
+  for (int slot = 0; slot < slots; ++slot) start();
+  std::set<std::size_t> buried;
+  for (std::int64_t steps = 0; world.step(); ++steps) {
+    if (steps > 1'000'000) {
+      ADD_FAILURE() << "the job does not end";
+      break;
+    }
+    for (std::size_t w = 0; w < world.workers.size(); ++w) {
+      if (!world.workers[w]->is_dead() || !buried.insert(w).second) continue;
+      ++run.deaths;
+      start();
+    }
+  }
+  for (const auto& worker : world.workers) {
+    if (worker->is_dead()) continue;
+    const WorkerResult result = worker->machine->take_result();
+    EXPECT_EQ(result.ending, Ending::kDone);
+    run.speculated += result.speculated;
+  }
+  SimClock clock(world.store);
+  const auto result = result_of(*place.store.blobs, record, clock);
+  if (result) run.model = result->ended.value("model_sha256", "");
+  // The worker that wrote the result may have died before it had tidied up; the next to come does.
+  tidy_up(place.store, record);
+  for (const auto& [name, item] : world.store.blobs) {
+    const Names names = record.names();
+    EXPECT_TRUE(name == Names::job() || name == names.result() || name == names.model() ||
+                name == names.metrics() || name.starts_with(names.usages()))
+        << name << " is left behind";
+  }
+  run.trace = std::move(world.trace);
+  run.seconds = world.store.now_s;
+  return run;
+}
+
 }  // namespace meanwhile::runtime

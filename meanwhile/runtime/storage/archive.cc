@@ -125,11 +125,14 @@ const std::string& Archive::merged_history() {
 void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_bytes) {
   bytes_since_state_ += total_bytes;
   ++totals_since_state_;
-  // If the previous state is still uploading, skip this one: newcomers can replay the totals, which
-  // are kept until a newer state exists.
-  if (!uploads_.idle()) return;
-  if (bytes_since_state_ * kTotalsPerState < state_bytes_ && totals_since_state_ < kMostTotals) {
-    return;
+  // A save of memory is of no use without its state.
+  if (!runner.saves_memory()) {
+    // If the previous state is still uploading, skip this one: newcomers can replay the totals,
+    // which are kept until a newer state exists.
+    if (!uploads_.idle()) return;
+    if (bytes_since_state_ * kTotalsPerState < state_bytes_ && totals_since_state_ < kMostTotals) {
+      return;
+    }
   }
   // The history first: a state carries the lines that the history has not.
   if ((now_s - metrics_s_ >= kMetricsSeconds ||
@@ -146,16 +149,28 @@ void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_by
   state_bytes_ = state.size();
   bytes_since_state_ = 0;
   totals_since_state_ = 0;
-  uploads_.add([this, step = runner.step(),
+  uploads_.add([this, step = runner.step(), memory_shards = runner.memory_shards(),
                 bytes = std::make_shared<const storage::Bytes>(std::move(state))] {
     store_.blobs->put(names_.state(step), *bytes);
-    if (state_before_ >= 0) remove_before(state_before_);
+    if (state_before_ >= 0) remove_needless(memory_shards);
     state_before_ = step;
   });
 }
 
+// Rounds before the last state but one, and before the last complete save of memory, if there is
+// memory: a worker that takes a shard over replays the totals since.
+void Archive::remove_needless(std::size_t memory_shards) {
+  if (memory_shards == 0) return remove_before(state_before_, false);
+  const std::int64_t last_save = state_before_ - state_before_ % job_.memory_every;
+  if (complete_save_ < last_save) {
+    complete_save_ = newest_complete_save(*store_.blobs, job_, memory_shards);
+  }
+  remove_before(std::min(state_before_, complete_save_), true);
+}
+
 // Removes rounds and states. A worker that lags behind further than that goes on from a state.
-void Archive::remove_before(std::int64_t step) {
+void Archive::remove_before(std::int64_t step, bool memory) {
+  if (step <= removed_to_) return;
   std::vector<std::string> names;
   if (removed_to_ < 0) {
     for (const storage::BlobInfo& blob : store_.blobs->list(names_.rounds())) {
@@ -166,6 +181,10 @@ void Archive::remove_before(std::int64_t step) {
       const auto of = number_of(blob.name);
       if (of && *of < step) names.push_back(blob.name);
     }
+    for (const storage::BlobInfo& blob : store_.blobs->list(names_.memories())) {
+      const auto of = memory_step_of(blob.name, names_);
+      if (of && *of < step) names.push_back(blob.name);
+    }
   } else {
     const Layout layout = job_.layout();
     for (std::int64_t old = removed_to_; old < step; ++old) {
@@ -174,6 +193,10 @@ void Archive::remove_before(std::int64_t step) {
       }
       for (int g = 0; g < layout.groups; ++g) {
         if (layout.two_levels()) names.push_back(names_.sum(old, g));
+      }
+      for (int shard = 0; memory && old % job_.memory_every == 0 && shard < layout.shards;
+           ++shard) {
+        names.push_back(names_.memory(old, shard));
       }
       names.push_back(names_.total(old));
       names.push_back(names_.state(old));

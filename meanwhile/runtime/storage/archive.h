@@ -52,7 +52,8 @@ class Archive {
  private:
   bool read_history(double now_s);
   const std::string& merged_history();
-  void remove_before(std::int64_t step);
+  void remove_needless(std::size_t memory_shards);
+  void remove_before(std::int64_t step, bool memory);
 
   storage::Store& store_;
   const JobRecord& job_;
@@ -77,6 +78,7 @@ class Archive {
   Pace history_pace_;
 
   std::int64_t state_before_ = -1;  // the last one put here; used by uploads
+  std::int64_t complete_save_ = 0;  // of memory, the newest known; used by uploads
   std::int64_t removed_to_ = -1;    // rounds below are gone; used by uploads; -1: not known
 };
 

@@ -15,6 +15,13 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   return value;
 }
 
+// The word of `name` behind `prefix`, if that is a number.
+std::optional<std::int64_t> number_behind(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  return parse_number(name.substr(0, name.find('/')));
+}
+
 }  // namespace
 
 std::optional<Task> parse_task(std::string_view text, const Layout& layout) {
@@ -46,10 +53,11 @@ std::optional<std::int64_t> number_of(std::string_view name) {
 }
 
 std::optional<std::int64_t> step_of(std::string_view name, const Names& names) {
-  const std::string rounds = names.rounds();
-  if (!name.starts_with(rounds)) return std::nullopt;
-  name.remove_prefix(rounds.size());
-  return parse_number(name.substr(0, name.find('/')));
+  return number_behind(names.rounds(), name);
+}
+
+std::optional<std::int64_t> memory_step_of(std::string_view name, const Names& names) {
+  return number_behind(names.memories(), name);
 }
 
 }  // namespace meanwhile::runtime

@@ -4,7 +4,8 @@
 //   ID/ready                           the data is all there: workers may begin
 //   ID/data/SSSSS, ID/eval/SSSSS       the rows of a shard
 //   ID/state/RRRRRRRR                  the learner before step R; the last two are kept
-//   ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
+//   ID/memory/RRRRRRRR/SSSSS           the memory of shard S before step R, of learners that have
+//   any ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
 //   ID/rounds/RRRRRRRR/sums/GGGG       the sum of group G
 //   ID/rounds/RRRRRRRR/total           the sum of all: a worker that absorbs it is at step R + 1
 //   ID/live/WORKER                     the heartbeat of a worker: a record, every few seconds
@@ -87,6 +88,10 @@ struct Names {
   std::string eval(int shard) const { return fmt::format("{}/eval/{:05}", id, shard); }
   std::string states() const { return id + "/state/"; }
   std::string state(std::int64_t step) const { return fmt::format("{}/state/{:08}", id, step); }
+  std::string memories() const { return id + "/memory/"; }
+  std::string memory(std::int64_t step, int shard) const {
+    return fmt::format("{}/memory/{:08}/{:05}", id, step, shard);
+  }
   std::string rounds() const { return id + "/rounds/"; }
   std::string round(std::int64_t step) const { return fmt::format("{}/rounds/{:08}/", id, step); }
   std::string group(std::int64_t step, int g) const {
@@ -127,5 +132,7 @@ struct Names {
 std::optional<std::int64_t> number_of(std::string_view name);
 // The step of a name below rounds/ of the job.
 std::optional<std::int64_t> step_of(std::string_view name, const Names& names);
+// The step of a name below memory/ of the job.
+std::optional<std::int64_t> memory_step_of(std::string_view name, const Names& names);
 
 }  // namespace meanwhile::runtime

@@ -70,6 +70,7 @@ Json to_json(const JobRecord& record) {
   Json json = {{"kind", "job"}, {"id", record.id}};
   json.update(essence(record));
   json["lease_s"] = record.lease_s;
+  json["memory_every"] = record.memory_every;
   json["about"] = record.about;
   return json;
 }
@@ -102,12 +103,14 @@ JobRecord record_from_json(const Json& json, const std::string& name) {
     json.at("state_sha256").get_to(record.state_sha256);
     json.at("rounds_done").get_to(record.rounds_done);
     json.at("lease_s").get_to(record.lease_s);
+    record.memory_every =
+        json.at("memory_every").is_number_integer() ? json["memory_every"].get<std::int64_t>() : 0;
     record.about = json.value("about", Json::object());
     JobRecord again = record;
     settle_id(again);
     if (again.id != record.id || record.data.shard_rows.empty() ||
         record.data.shard_rows.size() != record.data.shard_stored.size() ||
-        !(record.lease_s >= 1)) {
+        !(record.lease_s >= 1) || record.memory_every < 1) {
       throw Error(ErrorKind::kInput, "{}: was changed since it was written", name);
     }
     return record;

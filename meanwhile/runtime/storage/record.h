@@ -8,6 +8,7 @@
 #include "meanwhile/data/shard_buffer.h"
 #include "meanwhile/learn/learner.h"
 #include "meanwhile/runtime/storage/layout.h"
+#include "meanwhile/runtime/storage/timing.h"
 #include "meanwhile/storage/blob_store.h"
 
 namespace meanwhile::runtime {
@@ -22,17 +23,18 @@ struct JobRecord {
   std::uint64_t seed = 0;
   data::Outline data;
   std::optional<data::Outline> eval;
-  std::string state_sha256;      // of the state before step 0
-  std::int64_t rounds_done = 0;  // behind that state
-  double lease_s = 30;           // a worker that gave no sign for so long has gone
-  Json about;                    // for the user: files, command, when and where it was submitted
+  std::string state_sha256;                  // of the state before step 0
+  std::int64_t rounds_done = 0;              // behind that state
+  double lease_s = 30;                       // a worker that gave no sign for so long has gone
+  std::int64_t memory_every = kMemoryEvery;  // steps between two saves of the shards' memory
+  Json about;  // for the user: files, command, when and where it was submitted
 
   int shards() const { return static_cast<int>(data.shard_rows.size()); }
   Layout layout() const { return layout_of(shards()); }
   Names names() const { return {id}; }
 };
 
-// Settles `id` from all the rest but lease_s and about.
+// Settles `id` from all the rest but lease_s, memory_every and about: no bit depends on these.
 void settle_id(JobRecord& record);
 
 Json to_json(const JobRecord& record);

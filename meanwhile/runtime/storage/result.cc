@@ -15,7 +15,7 @@ using base::ErrorKind;
 
 namespace {
 
-constexpr int kMostTries = 20;  // to read a model that must be there
+constexpr int kModelTries = 20;  // to read a model that must be there
 
 }  // namespace
 
@@ -133,7 +133,7 @@ std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
   for (int tries = 0; result.model.empty(); ++tries) {
     if (auto model = get_sealed(blobs, names.model())) {
       result.model = std::move(model->bytes);
-    } else if (tries == kMostTries) {
+    } else if (tries == kModelTries) {
       throw Error(ErrorKind::kFailed, "{}/{}: cannot be read whole", blobs.name(), names.model());
     } else {
       clock.sleep(pace.next());

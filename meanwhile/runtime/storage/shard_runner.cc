@@ -14,16 +14,6 @@ using base::ErrorKind;
 
 namespace {
 
-// An error of the learner is the end of the job for every worker.
-template <class Step>
-auto fail_job(const std::string& where, const Step& step) {
-  try {
-    return step();
-  } catch (Error& e) {
-    throw JobFailed(e.in(where));
-  }
-}
-
 std::set<int> without(const std::set<int>& all, const std::set<int>& some) {
   std::set<int> rest;
   std::set_difference(all.begin(), all.end(), some.begin(), some.end(),
@@ -35,7 +25,15 @@ std::set<int> without(const std::set<int>& all, const std::set<int>& some) {
 
 ShardRunner::ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make,
                          int threads)
-    : blobs_(blobs), job_(job), names_(job.names()), make_(make), pool_(threads), rows_(job.data) {
+    : blobs_(blobs),
+      job_(job),
+      names_(job.names()),
+      make_(make),
+      pool_(threads),
+      rows_(job.data),
+      memories_(blobs, job, pool_, [this](const data::SafetensorsFile& state, const auto& shards) {
+        return attached(state, shards);
+      }) {
   if (job.eval) eval_rows_.emplace(*job.eval);
 }
 
@@ -73,10 +71,10 @@ std::set<int> ShardRunner::forget_worked() {
   return std::exchange(worked_, {});
 }
 
-std::unique_ptr<ShardRunner::Attached> ShardRunner::attached(const data::SafetensorsFile& state,
-                                                             const std::set<int>& shards) {
+std::unique_ptr<AttachedLearner> ShardRunner::attached(const data::SafetensorsFile& state,
+                                                       const std::set<int>& shards) {
   return fail_job(where(), [&] {
-    auto made = std::make_unique<Attached>();
+    auto made = std::make_unique<AttachedLearner>();
     made->learner = make_(state);
     made->part = rows_.part(shards);
     if (eval_rows_) made->eval = eval_rows_->part(shards);
@@ -131,12 +129,12 @@ void ShardRunner::load(const std::set<int>& shards) {
     const auto at = static_cast<std::size_t>(i);
     missing[at] = load_one(list[at]);
   });
-  missing_rows_.clear();
+  missing_blob_.clear();
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (missing[i].empty()) {
       loaded_.insert(list[i]);
-    } else if (missing_rows_.empty()) {
-      missing_rows_ = missing[i];
+    } else if (missing_blob_.empty()) {
+      missing_blob_ = missing[i];
     }
   }
 }
@@ -148,8 +146,10 @@ bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, c
     if (eval_rows_) eval_rows_->drop(shard);
     loaded_.erase(shard);
   }
+  memories_.keep_only(loaded_);
   load(shards);
-  const std::set<int> here = without(shards, without(shards, loaded_));
+  std::set<int> here = without(shards, without(shards, loaded_));
+  remember(here);
   if (here.empty()) return false;
   const std::set<int> mine = without(here, without(here, held));
   // A shard that is held no longer is forgotten, lest it come back with the caches of an earlier
@@ -185,9 +185,11 @@ void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards,
     if (stopped) return;
     const int shard = list[static_cast<std::size_t>(i)];
     exchange::Update update(shape);
-    learn::ShardMemory memory;
+    learn::ShardMemory none;
+    learn::ShardMemory* memory = memories_.find(shard, step_);
     fail_job(fmt::format("{}, shard {}", where(), shard),
-             [&] { learner.work(shard, memory, update); });
+             [&] { learner.work(shard, memory != nullptr ? *memory : none, update); });
+    if (memory != nullptr) memories_.worked(shard);
     update.settle();
     {
       base::MutexLock lock(worked_mutex_);
@@ -195,6 +197,39 @@ void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards,
     }
     if (!use(shard, update)) stopped = true;
   });
+}
+
+std::size_t ShardRunner::memory_shards() const {
+  std::size_t count = 0;
+  for (int shard = 0; shard < job_.shards(); ++shard) {
+    count += learner_->memory_shape(shard).empty() ? 0 : 1;
+  }
+  return count;
+}
+
+// Brings the memory of `shards` to this step; leaves out those whose memory is not to be had yet.
+void ShardRunner::remember(std::set<int>& shards) {
+  std::set<int> absent;
+  for (const int shard : shards) {
+    const bool here = memories_.find(shard, step_) != nullptr;
+    if (!here && !learner_->memory_shape(shard).empty()) absent.insert(shard);
+  }
+  if (absent.empty()) return;
+  const std::string missing = memories_.recover(absent, step_, *learner_);
+  if (missing_blob_.empty()) missing_blob_ = missing;
+  std::erase_if(shards, [&](int shard) {
+    return absent.count(shard) != 0 && memories_.find(shard, step_) == nullptr;
+  });
+}
+
+// Works on shards whose memory is here and that were left out of this step, because another worker
+// was first: to replay the step later would cost more.
+void ShardRunner::bring_memory_on() {
+  std::set<int> behind;
+  for (const int shard : memories_.at(step_)) {
+    if (attached_.count(shard) != 0) behind.insert(shard);
+  }
+  if (!behind.empty()) run(*learner_, behind, [](int, const exchange::Update&) { return true; });
 }
 
 exchange::Update ShardRunner::total_of(const data::SafetensorsFile& file) const {
@@ -208,6 +243,7 @@ exchange::Update ShardRunner::total_of(const data::SafetensorsFile& file) const 
 }
 
 learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
+  bring_memory_on();
   learn::Outcome outcome = fail_job(where(), [&] {
     learn::Outcome absorbed = learner_->absorb(total);
     if (absorbed.phase != learn::Phase::kPrepare && !std::isfinite(absorbed.objective)) {

@@ -15,7 +15,9 @@
 #include "meanwhile/data/shard_buffer.h"
 #include "meanwhile/learn/round_learner.h"
 #include "meanwhile/runtime/storage/checked.h"
+#include "meanwhile/runtime/storage/job_failed.h"
 #include "meanwhile/runtime/storage/record.h"
+#include "meanwhile/runtime/storage/shard_memories.h"
 #include "meanwhile/storage/blob_store.h"
 
 namespace meanwhile::runtime {
@@ -23,12 +25,6 @@ namespace meanwhile::runtime {
 // A learner that goes on from a state, with the parameters of the job.
 using MakeLearner =
     std::function<std::unique_ptr<learn::RoundLearner>(const data::SafetensorsFile& state)>;
-
-// The computation itself cannot go on: it would fail at any worker.
-class JobFailed : public base::Error {
- public:
-  explicit JobFailed(const base::Error& error) : base::Error(error) {}
-};
 
 // Thread safety: one thread at a time.
 class ShardRunner {
@@ -52,17 +48,29 @@ class ShardRunner {
   // Calls use(shard, update) for each of `shards` whose rows are there, on several threads; after
   // one call returns false no more are begun. The rows are kept for the rounds to come if the shard
   // is in `held`. Returns false when the rows of none of them are to be had yet: see
-  // missing_rows(). THROWS JobFailed; Error(kInterrupted) when the rows are gone, as the job is;
+  // missing_blob(). THROWS JobFailed; Error(kInterrupted) when the rows are gone, as the job is;
   // what the store and `use` throw.
   using Use = std::function<bool(int shard, const exchange::Update& update)>;
   bool work(const std::set<int>& shards, const std::set<int>& held, const Use& use);
-  // The first blob of rows that the last work() did not find whole; empty when it found all.
-  const std::string& missing_rows() const { return missing_rows_; }
+  // The first blob of rows or memory that the last work() did not find whole; empty when it found
+  // all.
+  const std::string& missing_blob() const { return missing_blob_; }
 
   // The total of this step in a blob. THROWS JobFailed when it has another shape.
   exchange::Update total_of(const data::SafetensorsFile& file) const;
   // The next step. THROWS JobFailed.
   learn::Outcome absorb(const exchange::Update& total);
+
+  // How many shards have memory.
+  std::size_t memory_shards() const;
+  // Whether the memory before step() is to be saved.
+  bool saves_memory() const {
+    return step_ > 0 && step_ % job_.memory_every == 0 && memory_shards() > 0;
+  }
+  // Names and contents of the blobs that save the memory of the shards worked on here.
+  std::vector<std::pair<std::string, storage::Bytes>> memory_blobs() const {
+    return memories_.blobs(step_);
+  }
 
   // The present state, as a blob; `more` goes into its metadata.
   storage::Bytes state(data::Metadata more = {}) const;
@@ -70,16 +78,13 @@ class ShardRunner {
   std::string model_sha256() const;
 
  private:
-  // Stays where it is: the learner borrows the parts.
-  struct Attached {
-    data::Part part, eval;
-    std::unique_ptr<learn::RoundLearner> learner;
-  };
   void load(const std::set<int>& shards);
   std::string load_one(int shard);
   std::optional<data::Dataset> rows_of(const std::string& name);
-  std::unique_ptr<Attached> attached(const data::SafetensorsFile& state,
-                                     const std::set<int>& shards);
+  std::unique_ptr<AttachedLearner> attached(const data::SafetensorsFile& state,
+                                            const std::set<int>& shards);
+  void remember(std::set<int>& shards);
+  void bring_memory_on();
   void rebuild(const std::set<int>& shards);
   std::set<int> forget_worked() MW_EXCLUDES(worked_mutex_);
   void run(learn::RoundLearner& learner, const std::set<int>& shards, const Use& use);
@@ -93,12 +98,13 @@ class ShardRunner {
   data::ShardBuffer rows_;
   std::optional<data::ShardBuffer> eval_rows_;
   std::set<int> loaded_;
-  std::string missing_rows_;
+  std::string missing_blob_;
 
   std::int64_t step_ = -1, rounds_ = 0;
   data::Metadata state_metadata_;
-  std::unique_ptr<Attached> main_;
+  std::unique_ptr<AttachedLearner> main_;   // stays where it is: the learner borrows the parts
   learn::RoundLearner* learner_ = nullptr;  // of main_
+  ShardMemories memories_;
   // Shards whose caches in the main learner are those of this step. A shard that was left out of a
   // round, because another worker had done it, may not be worked on with them again.
   std::set<int> attached_;

@@ -80,6 +80,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
   job.state_sha256 = data::sha256(file.tensors);
   job.rounds_done = submission.rounds_done;
   job.lease_s = submission.lease_s;
+  job.memory_every = submission.memory_every;
   job.about = submission.about;
   settle_id(job);
 

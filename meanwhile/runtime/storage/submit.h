@@ -20,6 +20,7 @@ struct Submission {
   std::uint64_t seed = 0;
   std::int64_t rounds_done = 0;  // behind that state
   double lease_s = 30;
+  std::int64_t memory_every = kMemoryEvery;
   Json about = {};
   int threads = 1;
 };

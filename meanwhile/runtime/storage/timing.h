@@ -2,6 +2,8 @@
 // the same numbers.
 #pragma once
 
+#include <cstdint>
+
 namespace meanwhile::runtime {
 
 // A shard's update is late when a step has taken kSlow times as long as the step before, and at
@@ -27,5 +29,8 @@ inline constexpr double kPatienceSeconds = 10;
 
 // A worker waits so long before it takes more than its fair share of the tasks.
 inline constexpr double kGraceSeconds = 1;
+
+// Steps between two saves of the shards' memory (doc/storage.md, "Memory", says how it was chosen).
+inline constexpr std::int64_t kMemoryEvery = 8;
 
 }  // namespace meanwhile::runtime

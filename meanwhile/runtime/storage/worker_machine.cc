@@ -179,7 +179,7 @@ Wait WorkerMachine::next_wait() const {
     case Doing::kJoining:
       return {Awaits::kState, by(slow_due_s_)};
     case Doing::kRounds:
-      if (!runner_.missing_rows().empty()) return {Awaits::kRows, by(step_.rows_due_s)};
+      if (!runner_.missing_blob().empty()) return {Awaits::kRows, by(step_.rows_due_s)};
       // The reducer wakes a root. All else is looked at now and then.
       return {Awaits::kTotal, holds_root() ? latest_s : by(pace_.due_s())};
     case Doing::kComputed:

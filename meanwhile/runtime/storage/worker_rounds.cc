@@ -185,6 +185,14 @@ void WorkerMachine::absorb(const exchange::Update& total) {
     archive_.add({step, std::move(line)});
   }
   if (outcome.done) doing_ = Doing::kComputed;
+  if (!outcome.done && runner_.saves_memory()) {
+    for (auto& [name, bytes] : runner_.memory_blobs()) {
+      uploads_.add([this, memory = name,
+                    content = std::make_shared<const storage::Bytes>(std::move(bytes))] {
+        store_.blobs->put_if_absent(memory, *content);
+      });
+    }
+  }
   if (holds_root() && !outcome.done) {
     archive_.keep(end_s, runner_, total.bytes());
   }
@@ -233,8 +241,8 @@ bool WorkerMachine::give_up() {
       doing_ == Doing::kComputed
           ? fmt::format("waiting for {}, which the worker that holds the root writes",
                         names_.result())
-      : !runner_.missing_rows().empty()
-          ? fmt::format("{} cannot be read whole", runner_.missing_rows())
+      : !runner_.missing_blob().empty()
+          ? fmt::format("{} cannot be read whole", runner_.missing_blob())
           : what_is_missing(*store_.blobs, job_, runner_.step());
   throw Error(
       ErrorKind::kFailed,
