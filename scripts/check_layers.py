@@ -224,6 +224,10 @@ def check_includes(root):
     return bad
 
 
+# Whose sources may share a unit; as in cmake/units.cmake.
+UNIT_FOLDER = re.compile(r'meanwhile/(learn/[^/]+/|storage/azure/|[^/]+/)')
+
+
 def check_units(root):
     """Sources below one folder may share a unit (cmake/units.cmake), and so their local names."""
     alone = entries(root / 'cmake/alone.txt')
@@ -232,11 +236,18 @@ def check_units(root):
         if not (root / entry).exists():
             print(f'cmake/alone.txt: there is no {entry}', file=sys.stderr)
             bad += 1
+    # A type of a header hides behind a local one of another source.
+    for path in sources(root, '.h'):
+        if path.startswith('meanwhile/'):
+            folder = UNIT_FOLDER.match(path)[0]
+            for match in re.finditer(r'^(?:class|struct|enum class) (\w+)[^;(]*\{',
+                                     code_of((root / path).read_text(encoding='utf-8')), re.MULTILINE):
+                seen.setdefault((folder, match[1]), (path, None))
     for path in sources(root, '.cc'):
         if not path.startswith('meanwhile/') or path.startswith(tuple(alone)):
             continue
         for line, name, value in local_names((root / path).read_text(encoding='utf-8')):
-            folder = re.match(r'meanwhile/(learn/[^/]+/|storage/azure/|[^/]+/)', path)[0]
+            folder = UNIT_FOLDER.match(path)[0]
             first, meant = seen.setdefault((folder, name), (path, value))
             if first != path and (value is None or value != meant):
                 print(f'{path}:{line}: {name} is a local name of {first}, too: they may share a unit',

@@ -19,12 +19,12 @@ using base::ErrorKind;
 
 namespace {
 
-using Flag = FlagTable::FlagEntry;
+using FlagEntry = FlagTable::FlagEntry;
 using Entry = FlagTable::CommandEntry;
 
-std::vector<std::string> names_of(const std::vector<Flag>& flags) {
+std::vector<std::string> names_of(const std::vector<FlagEntry>& flags) {
   std::vector<std::string> names;
-  for (const Flag& flag : flags) names.push_back(flag.name);
+  for (const FlagEntry& flag : flags) names.push_back(flag.name);
   return names;
 }
 
@@ -34,7 +34,7 @@ std::string bash(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     fmt::format_to(std::back_inserter(words), "    '{}') words='{}' flags='{}' ;;\n", entry.typed,
                    fmt::join(entry.words, " "), fmt::join(names_of(entry.flags), " "));
-    for (const Flag& flag : entry.flags) {
+    for (const FlagEntry& flag : entry.flags) {
       if (!flag.takes_value) continue;
       const std::string key = fmt::format("{} {}", entry.typed, flag.name);
       fmt::format_to(std::back_inserter(values), "    '{}') values='{}' paths={} ;;\n", key,
@@ -111,7 +111,7 @@ std::string fish(const std::vector<Entry>& entries) {
       fmt::format_to(out, "complete -c meanwhile -f -n {} -a {} -d {}\n", fish_quoted(when), word,
                      fish_quoted(found == entries.end() ? "" : found->help));
     }
-    for (const Flag& flag : entry.flags) {
+    for (const FlagEntry& flag : entry.flags) {
       fmt::format_to(out, "complete -c meanwhile -n {} -l {}", fish_quoted(when),
                      flag.name.substr(2));
       if (flag.takes_value) fmt::format_to(out, " -r{}", flag.takes_path ? "" : "f");
