@@ -84,7 +84,7 @@ void check(const Machine& machine, const Job& job, const Setting& setting, int w
   if (setting.runtime == Runtime::kStorage && !machine.storage) {
     throw Error(ErrorKind::kInput,
                 "machine '{}' says nothing of storage: add [storage] with read, write and latency, "
-                "or calibrate it with --store",
+                "or calibrate it with `store`",
                 machine.name);
   }
 }

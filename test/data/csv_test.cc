@@ -44,8 +44,8 @@ TEST(Csv, HeaderCanBeForcedEitherWay) {
   EXPECT_EQ(csv("1,2\n3,4\n", options).feature_names, (std::vector<std::string>{"1", "2"}));
   options.header = false;
   EXPECT_EQ(error("a,b\n3,4\n", options),
-            "file0: line 1, column 1: found 'a' in field 0, expected a number; use --ignore-column "
-            "0 or --label-column 0");
+            "file0: line 1, column 1: found 'a' in field 0, expected a number; use `ignore_column` "
+            "0 or `label_column` 0");
 }
 
 TEST(Csv, FindsTheDelimiter) {
@@ -125,7 +125,7 @@ TEST(Csv, QuotedFieldsMayHoldLineEndsAcrossChunks) {
   // Line ends between quotes count: the bad line is the last, 30 records of four lines below.
   EXPECT_EQ(error(text + "1,a,b\n", columns("", "", {"note"})),
             "file0: line 122, column 5: found 'b' in field y, expected a number; use "
-            "--ignore-column y or --label-column y");
+            "`ignore_column` y or `label_column` y");
 }
 
 TEST(Csv, SaysWhichLineIsRagged) {
@@ -142,13 +142,13 @@ TEST(Csv, SaysWhichLineIsRagged) {
 TEST(Csv, RefusesWhatIsNoFiniteNumber) {
   EXPECT_EQ(error("a,b\n1,2\n3,cat\n"),
             "file0: line 3, column 3: found 'cat' in field b, expected a number; use "
-            "--ignore-column b or --label-column b");
+            "`ignore_column` b or `label_column` b");
   EXPECT_EQ(error("1,2\n3,4x\n"),
             "file0: line 2, column 3: found '4x' in field 1, expected a number; use "
-            "--ignore-column 1 or --label-column 1");
+            "`ignore_column` 1 or `label_column` 1");
   EXPECT_EQ(error("1,2\n3,4 5\n"),
             "file0: line 2, column 3: found '4 5' in field 1, expected a number; use "
-            "--ignore-column 1 or --label-column 1");
+            "`ignore_column` 1 or `label_column` 1");
   EXPECT_EQ(error("1,2\n3,\n"),
             "file0: line 2, column 3: found nothing in field 1, expected a number; remove or fill "
             "the row");
@@ -190,15 +190,15 @@ TEST(Csv, RefusesStrayQuotes) {
 
 TEST(Csv, NamesTheKnownColumnsWhenOneIsUnknown) {
   EXPECT_EQ(error("a,b\n1,2\n", columns("c"), ErrorKind::kUsage),
-            "file0: --label-column c: no such column; known are a, b");
+            "file0: `label_column` c: no such column; known are a, b");
   EXPECT_EQ(error("1,2\n", columns("2"), ErrorKind::kUsage),
-            "file0: --label-column 2: the file has 2 columns: 0 to 1 or -2 to -1");
+            "file0: `label_column` 2: the file has 2 columns: 0 to 1 or -2 to -1");
   EXPECT_EQ(error("a,b\n1,2\n", columns("-3"), ErrorKind::kUsage),
-            "file0: --label-column -3: the file has 2 columns: 0 to 1 or -2 to -1");
+            "file0: `label_column` -3: the file has 2 columns: 0 to 1 or -2 to -1");
   EXPECT_EQ(error("a,b\n1,2\n", columns("a", "a"), ErrorKind::kUsage),
-            "file0: --weight-column a: the column has another use already");
+            "file0: `weight_column` a: the column has another use already");
   EXPECT_EQ(error("a,a\n1,2\n", columns("a"), ErrorKind::kUsage),
-            "file0: --label-column a: 2 columns have that name; give a number from 0");
+            "file0: `label_column` a: 2 columns have that name; give a number from 0");
   EXPECT_EQ(error("a,b\n1,2\n", columns("a", "", {"b"}), ErrorKind::kUsage),
             "file0: no column is left for the features");
 }

@@ -77,7 +77,7 @@ TEST(Documents, WordsAreChosenFromAllFiles) {
   fixed.may_choose_words = false;
   EXPECT_EQ(error_of(base::ErrorKind::kUsage, [&] { read({folder / "a.txt"}, fixed); }),
             (folder / "a.txt").string() +
-                ": is text, and the model does not say which words to count; give --vocabulary");
+                ": is text, and the model does not say which words to count; give `vocabulary`");
 }
 
 TEST(Documents, StandardInputIsHeldToBeReadTwice) {

@@ -89,7 +89,7 @@ TEST(Libsvm, PairsOfAnyLengthAreRead) {
 TEST(Libsvm, RefusesIndicesThatAreNotFromOneUpwards) {
   EXPECT_EQ(error("1 1:1\n1 0:1\n"),
             "file0: line 2, column 3: found index 0, expected 1 or more: indices start at 1; if "
-            "this is LDA-C, use --format ldac");
+            "this is LDA-C, use `format` ldac");
   EXPECT_EQ(error("1 1:1\n\n# x\n1 1:1 -2:1\n"),
             "file0: line 4, column 7: found '-2:1', expected index:value; indices start at 1 and "
             "are not negative");
@@ -114,7 +114,7 @@ TEST(Libsvm, RefusesWhatIsNoFiniteNumber) {
   EXPECT_EQ(error("1 1:-inf\n"),
             "file0: line 1, column 5: found '-inf', which is not finite; remove or fill the row");
   EXPECT_EQ(error("1 1:1e39\n"),
-            "file0: line 1, column 5: found '1e39', which is too large for float32; use --dtype "
+            "file0: line 1, column 5: found '1e39', which is too large for float32; use `dtype` "
             "float64");
   EXPECT_EQ(error("yes 1:1\n"),
             "file0: line 1, column 1: found 'yes', expected a number; a label must be a number");

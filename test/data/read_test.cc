@@ -137,7 +137,7 @@ TEST_F(ReadTest, SaysWhatIsMissingOrEmpty) {
   EXPECT_EQ(error({file("a", "")}), "a: has no rows");
   EXPECT_EQ(error({}, {}, ErrorKind::kUsage), "no file to read");
   EXPECT_EQ(error({file("a.svm", "1\n0\n")}),
-            "a.svm: every row is empty, so the number of columns is unknown; give --n-features");
+            "a.svm: every row is empty, so the number of columns is unknown; give `n_features`");
 }
 
 TEST_F(ReadTest, CutCompressedFilesOfAnyFormatAreRefused) {

@@ -133,8 +133,8 @@ TEST(CountWords, SaysWhyNoWordIsLeft) {
   EXPECT_EQ(error("aa bb\naa the\n", {}),
             name +
                 ": no word is left to count: of 2 different ones in 2 documents (a line is one), "
-                "stop words aside, 1 are in fewer than --min-df 2 asks for and 1 in more than "
-                "--max-df 0.5 allows");
+                "stop words aside, 1 are in fewer than `min_df` 2 asks for and 1 in more than "
+                "`max_df` 0.5 allows");
   EXPECT_EQ(error("", {}), name + ": has no rows");
   EXPECT_EQ(error("aa\nbb \xe9\n", {}),
             name +

@@ -362,7 +362,7 @@ TEST(Load, ErrorsInCsvComeInOrderToo) {
   const std::string b = (folder / "b.csv").string(), c = (folder / "c.csv").string();
   expect_one_error({folder / "a.csv", folder / "b.csv", folder / "c.csv"}, {},
                    b + ": line 302, column 3: found 'two' in field b, expected a number; use "
-                       "--ignore-column b or --label-column b");
+                       "`ignore_column` b or `label_column` b");
   expect_one_error({folder / "a.csv", folder / "c.csv", folder / "b.csv"}, {},
                    c + ": its header is not that of " + (folder / "a.csv").string());
   expect_one_error(

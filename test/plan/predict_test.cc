@@ -348,7 +348,7 @@ TEST(PredictRefuses, WhatTheProfileSaysNothingOf) {
                     HasSubstr("calibrate")));
   EXPECT_THAT(input_error_of([] { predict(machine(), job(), at(Runtime::kStorage), 2); }),
               AllOf(HasSubstr("machine 'test' says nothing of storage"), HasSubstr("[storage]"),
-                    HasSubstr("--store")));
+                    HasSubstr("`store`")));
   // One rank needs no network.
   EXPECT_NO_THROW(predict(machine(), job(), at(Runtime::kMpi), 1));
 }

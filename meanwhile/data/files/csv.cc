@@ -161,7 +161,7 @@ class Parser : public TextParser<T> {
     const std::string name = layout_.field_name(field);
     const std::string advice =
         layout_.roles[field] == CsvRole::kFeature
-            ? fmt::format("use --ignore-column {} or --label-column {}", name, name)
+            ? fmt::format("use `ignore_column` {} or `label_column` {}", name, name)
         : layout_.roles[field] == CsvRole::kLabel
             ? "the label of the first row is one, so all must be"
             : "a weight must be one";

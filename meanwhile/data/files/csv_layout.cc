@@ -7,6 +7,7 @@
 #include <span>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/list_text.h"
 #include "meanwhile/data/text/number.h"
 #include "meanwhile/data/text/text_error.h"
@@ -81,12 +82,13 @@ std::string known_columns(const std::vector<std::string>& names, std::size_t fie
 }
 
 // A header name goes before a number.
-std::size_t find_column(std::string_view flag, const std::string& column,
+// `parameter` names the column in messages.
+std::size_t find_column(const std::string& parameter, const std::string& column,
                         const std::vector<std::string>& names, std::size_t fields) {
   const auto count = std::count(names.begin(), names.end(), column);
   if (count > 1) {
-    throw Error(ErrorKind::kUsage, "--{} {}: {} columns have that name; give a number from 0", flag,
-                column, count);
+    throw Error(ErrorKind::kUsage, "{} {}: {} columns have that name; give a number from 0",
+                parameter, column, count);
   }
   if (count == 1) {
     return static_cast<std::size_t>(std::find(names.begin(), names.end(), column) - names.begin());
@@ -96,29 +98,31 @@ std::size_t find_column(std::string_view flag, const std::string& column,
     if (*number < all && *number >= -all) {
       return static_cast<std::size_t>(*number < 0 ? *number + all : *number);
     }
-    throw Error(ErrorKind::kUsage, "--{} {}: the file has {} columns: 0 to {} or -{} to -1", flag,
-                column, fields, fields - 1, fields);
+    throw Error(ErrorKind::kUsage, "{} {}: the file has {} columns: 0 to {} or -{} to -1",
+                parameter, column, fields, fields - 1, fields);
   }
-  throw Error(ErrorKind::kUsage, "--{} {}: no such column; {}", flag, column,
+  throw Error(ErrorKind::kUsage, "{} {}: no such column; {}", parameter, column,
               known_columns(names, fields));
 }
 
 std::vector<CsvRole> find_roles(const ReadOptions& options, const std::vector<std::string>& names,
                                 std::size_t fields) {
   std::vector<CsvRole> roles(fields, CsvRole::kFeature);
-  const auto give = [&](std::string_view flag, const std::string& column, CsvRole role) {
-    CsvRole& old = roles[find_column(flag, column, names, fields)];
+  const auto give = [&](const char* name, const std::string& column, CsvRole role) {
+    const std::string parameter = base::parameter(name);
+    CsvRole& old = roles[find_column(parameter, column, names, fields)];
     if (old != CsvRole::kFeature && old != role) {
-      throw Error(ErrorKind::kUsage, "--{} {}: the column has another use already", flag, column);
+      throw Error(ErrorKind::kUsage, "{} {}: the column has another use already", parameter,
+                  column);
     }
     old = role;
   };
-  if (!options.label_column.empty()) give("label-column", options.label_column, CsvRole::kLabel);
+  if (!options.label_column.empty()) give("label_column", options.label_column, CsvRole::kLabel);
   if (!options.weight_column.empty()) {
-    give("weight-column", options.weight_column, CsvRole::kWeight);
+    give("weight_column", options.weight_column, CsvRole::kWeight);
   }
   for (const std::string& column : options.ignore_columns) {
-    give("ignore-column", column, CsvRole::kIgnore);
+    give("ignore_column", column, CsvRole::kIgnore);
   }
   return roles;
 }

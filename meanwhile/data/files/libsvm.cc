@@ -125,7 +125,7 @@ class Parser : public TextParser<T> {
     if (index == 0)
       fail(text, p,
            "found index 0, expected 1 or more: indices start at 1; if this is LDA-C, "
-           "use --format ldac");
+           "use `format` ldac");
     if (index == previous) {
       fail(text, p, "found index {} twice, expected indices that increase strictly", index);
     }

@@ -58,7 +58,7 @@ std::vector<InputFile> find_checked_inputs(const std::vector<std::filesystem::pa
 void check_columns(std::int64_t cols, const std::vector<InputFile>& files) {
   if (cols > 0) return;
   throw Error(ErrorKind::kInput,
-              "{}: every row is empty, so the number of columns is unknown; give --n-features",
+              "{}: every row is empty, so the number of columns is unknown; give `n_features`",
               display_name(files.front().path));
 }
 
@@ -68,7 +68,7 @@ ReadOptions with_vocabulary(std::vector<InputFile>& files, ReadOptions options) 
     if (!file.reader->counts_words() || options.vocabulary) continue;
     if (!options.may_choose_words) {
       throw Error(ErrorKind::kUsage,
-                  "{}: is text, and the model does not say which words to count; give --vocabulary",
+                  "{}: is text, and the model does not say which words to count; give `vocabulary`",
                   display_name(file.path));
     }
     if (file.opened) {

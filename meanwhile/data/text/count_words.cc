@@ -221,8 +221,8 @@ Vocabulary count_words(const std::vector<TextInput>& inputs, const VocabularyOpt
     throw Error(
         ErrorKind::kInput,
         "{}: no word is left to count: of {} different ones in {} documents (a line is one), "
-        "stop words aside, {} are in fewer than --min-df {} asks for and {} in more than "
-        "--max-df {} allows",
+        "stop words aside, {} are in fewer than `min_df` {} asks for and {} in more than "
+        "`max_df` {} allows",
         display_name(inputs.front().path), rare + frequent, counts.documents(), rare,
         options.min_df, frequent, options.max_df);
   }

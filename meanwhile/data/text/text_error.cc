@@ -67,7 +67,7 @@ std::string not_a_value(std::string_view token, std::string_view where, std::str
   const char* const end = token.data() + token.size();
   if (!token.empty() && detail::from_chars(token.data(), end, value) == end) {
     if (std::isfinite(value) && type == "float32") {
-      return found + ", which is too large for float32; use --dtype float64";
+      return found + ", which is too large for float32; use `dtype` float64";
     }
     return found + ", which is not finite; remove or fill the row";
   }

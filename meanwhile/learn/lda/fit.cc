@@ -32,7 +32,7 @@ void Fit::attach(const Attachment& attachment) {
   }
   if (vocabulary.empty()) vocabulary = data.feature_names;
   if (job.eval != nullptr && data::cols(job.eval->data.x) != words) {
-    throw Error(ErrorKind::kInput, "--eval: {} columns, but the data has {}",
+    throw Error(ErrorKind::kInput, "`eval`: {} columns, but the data has {}",
                 data::cols(job.eval->data.x), words);
   }
   rows = job.part->rows;

@@ -35,7 +35,7 @@ void Fit::attach(const Attachment& attachment) {
   examples->hold_out(parameters.validation_fraction, job.seed);
   if (job.eval != nullptr) {
     if (data::cols(job.eval->data.x) != problem.cols || !job.eval->labelled) {
-      throw Error(ErrorKind::kInput, "--eval: {} columns{}, but the data has {}",
+      throw Error(ErrorKind::kInput, "`eval`: {} columns{}, but the data has {}",
                   data::cols(job.eval->data.x), job.eval->labelled ? "" : " and no labels",
                   problem.cols);
     }
@@ -57,7 +57,7 @@ void Fit::settle_problem() {
   const data::Part& part = *job.part;
   if (!part.labelled) {
     throw Error(ErrorKind::kInput,
-                "the data has no labels; in CSV, --label-column says which column they are in");
+                "the data has no labels; in CSV, `label_column` says which column they are in");
   }
   problem.cols = data::cols(part.data.x);
   problem.intercept = parameters.fit_intercept;

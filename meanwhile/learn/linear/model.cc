@@ -170,7 +170,7 @@ Json evaluate(const Model& model, const data::Dataset& data, int threads) {
   if (data.labels.empty()) {
     throw Error(
         ErrorKind::kInput,
-        "the data has no labels to compare with; in CSV, --label-column names their column");
+        "the data has no labels to compare with; in CSV, `label_column` names their column");
   }
   const std::int64_t rows = data::rows(data.x);
   std::vector<double> z(static_cast<std::size_t>(rows) * model.outputs);

@@ -37,10 +37,10 @@ StageName retreat(Fit& fit, double objective) {
     throw Error(
         ErrorKind::kFailed,
         "diverged: the objective went from {:.4g} to {:.4g} with learning_rate {:.4g}; try "
-        "{:.2g}{}, --solver lbfgs{}",
+        "{:.2g}{}, `solver` lbfgs{}",
         progress.initial, std::isnan(objective) ? INFINITY : objective, progress.rate,
         progress.rate / 10, chosen ? ", none (one is found then)" : "",
-        fit.parameters.standardize ? "" : ", or --standardize when columns differ in scale");
+        fit.parameters.standardize ? "" : ", or `standardize` when columns differ in scale");
   }
   progress.rate /= 4;
   if (!fit.before.empty()) fit.w = fit.before;
