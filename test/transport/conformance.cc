@@ -248,14 +248,13 @@ std::vector<T> values_of(const exchange::Update& update, int block) {
   return all;
 }
 
+// `dense`: the updates of all shards, in dense blocks.
 template <class T>
-void expect_sum(const exchange::Update& total, int block, int shards, double touched) {
-  exchange::UpdateShape dense = total.shape();
-  for (exchange::Block& one : dense) one.sparse = false;
+void expect_sum(const exchange::Update& total, int block,
+                const std::vector<exchange::Update>& dense) {
+  const int shards = static_cast<int>(dense.size());
   std::vector<std::vector<T>> updates;
-  for (int s = 0; s < shards; ++s) {
-    updates.push_back(values_of<T>(update_of(s, dense, touched), block));
-  }
+  for (const exchange::Update& update : dense) updates.push_back(values_of<T>(update, block));
   const std::vector<T> expected = by_definition<T>(
       {0, shards}, updates, total.shape()[static_cast<std::size_t>(block)].combine);
   const std::vector<T> found = values_of<T>(total, block);
@@ -275,6 +274,10 @@ exchange::Traffic sum_up(Transport& transport, Exchange exchange,
   const Range mine = exchange::owned(shards, rank, P);
   exchange::OrderedSum sum(shards, mine, shape);
   for (int s = mine.begin; s < mine.end; ++s) sum.give(s, update_of(s, shape, touched));
+  exchange::UpdateShape dense = shape;
+  for (exchange::Block& block : dense) block.sparse = false;
+  std::vector<exchange::Update> updates;
+  for (int s = 0; s < shards; ++s) updates.push_back(update_of(s, dense, touched));
   exchange::Traffic all;
   // Pieces of 800 bytes, so that there are many of them, and of the usual size.
   for (const std::size_t piece : {std::size_t{800}, exchange::kPieceBytes}) {
@@ -283,9 +286,8 @@ exchange::Traffic sum_up(Transport& transport, Exchange exchange,
     all.messages += traffic.messages;
     all.sparse_messages += traffic.sparse_messages;
     for (int block = 0; block < static_cast<int>(shape.size()); ++block) {
-      exchange::with_element(shape[static_cast<std::size_t>(block)].element, [&](auto type) {
-        expect_sum<decltype(type)>(total, block, shards, touched);
-      });
+      exchange::with_element(shape[static_cast<std::size_t>(block)].element,
+                             [&](auto type) { expect_sum<decltype(type)>(total, block, updates); });
     }
   }
   return all;
