@@ -52,6 +52,45 @@ std::vector<fs::path> checkpoints_in(const fs::path& run) {
   return found;
 }
 
+// The folder of memory that the state at `path` names; empty: none, or there is no such state.
+std::string memory_of(const fs::path& path) {
+  try {
+    if (!fs::exists(path)) return "";
+    const auto saved = saved_memory(data::SafetensorsFile(path));
+    return saved ? saved->folder : "";
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+// A folder beside `state` that it does not name: a checkpoint may be written twice in one round.
+fs::path free_memory(const fs::path& state) {
+  fs::path folder = state;
+  folder.replace_extension(".memory");
+  if (folder.filename() == memory_of(state)) folder.replace_extension(".second.memory");
+  std::error_code error;
+  fs::remove_all(folder, error);
+  return folder;
+}
+
+// Removes the folders of memory in `folder` that none of `states` names.
+void remove_memory(const fs::path& folder, const std::vector<fs::path>& states) {
+  std::vector<fs::path> unused;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".memory") continue;
+    const bool used = std::any_of(states.begin(), states.end(), [&](const fs::path& state) {
+      return memory_of(state) == entry.path().filename();
+    });
+    if (!used) unused.push_back(entry.path());
+  }
+  for (const fs::path& old : unused) fs::remove_all(old, error);
+}
+
+fs::path checkpoint_file(const fs::path& run, std::int64_t rounds) {
+  return run / "checkpoints" / fmt::format("round-{:08}.safetensors", rounds);
+}
+
 // Paths and command lines need not be UTF-8; what is not is replaced.
 std::string text_of(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -166,22 +205,30 @@ double RunDirectory::keep_metrics(std::int64_t rounds) {
   return elapsed_s;
 }
 
+fs::path RunDirectory::checkpoint_memory(std::int64_t rounds) const {
+  return free_memory(checkpoint_file(path_, rounds));
+}
+
+fs::path RunDirectory::model_memory() const { return free_memory(path_ / "model.safetensors"); }
+
 void RunDirectory::write_checkpoint(std::int64_t rounds, const learn::State& state,
-                                    const std::string& data_sha256) {
+                                    const std::string& data_sha256, const SavedMemory& memory) {
   const fs::path folder = path_ / "checkpoints";
   std::error_code error;
   fs::create_directories(folder, error);
   check(error, folder);
-  write_state(folder / fmt::format("round-{:08}.safetensors", rounds), state, rounds, data_sha256);
+  write_state(checkpoint_file(path_, rounds), state, rounds, data_sha256, memory);
   const std::vector<fs::path> all = checkpoints_in(path_);
   for (std::size_t i = 0; i + kCheckpointsKept < all.size(); ++i) fs::remove(all[i], error);
+  if (!memory.folder.empty()) remove_memory(folder, checkpoints_in(path_));
 }
 
 void RunDirectory::write_model(std::int64_t rounds, const learn::State& state,
-                               const std::string& data_sha256) {
-  write_state(path_ / "model.safetensors", state, rounds, data_sha256);
+                               const std::string& data_sha256, const SavedMemory& memory) {
+  write_state(path_ / "model.safetensors", state, rounds, data_sha256, memory);
   std::error_code error;
   fs::remove_all(path_ / "checkpoints", error);
+  remove_memory(path_, {path_ / "model.safetensors"});
 }
 
 void RunDirectory::write_model(std::span<const std::byte> file) {
@@ -200,8 +247,8 @@ void RunDirectory::write_trace(const base::Trace& trace) {
   base::write_file(path_ / "trace.json", trace.json());
 }
 
-StateFile state_file(const learn::State& state, std::int64_t rounds,
-                     const std::string& data_sha256) {
+StateFile state_file(const learn::State& state, std::int64_t rounds, const std::string& data_sha256,
+                     const SavedMemory& memory) {
   std::map<std::string, data::Tensor> tensors = state.learned;
   for (const auto& [name, tensor] : state.carried) tensors.emplace("carried/" + name, tensor);
   data::Metadata metadata = {
@@ -214,12 +261,13 @@ StateFile state_file(const learn::State& state, std::int64_t rounds,
       {"version", base::kVersion},
       {"format_version", learn::kStateFormatVersion}};
   if (!data_sha256.empty()) metadata["data_sha256"] = data_sha256;
+  if (!memory.folder.empty()) metadata[kMemoryKey] = text_of(memory);
   return {std::move(tensors), std::move(metadata)};
 }
 
 void write_state(const fs::path& path, const learn::State& state, std::int64_t rounds,
-                 const std::string& data_sha256) {
-  const StateFile file = state_file(state, rounds, data_sha256);
+                 const std::string& data_sha256, const SavedMemory& memory) {
+  const StateFile file = state_file(state, rounds, data_sha256, memory);
   data::write_safetensors(path, file.tensors, file.metadata);
 }
 

@@ -4,7 +4,8 @@
 //   metrics.jsonl       a line per round
 //   trace.json          who did what when (Chrome trace format)
 //   model.safetensors   the model
-//   checkpoints/        round-00000012.safetensors, the last two
+//   model.memory/       the memory of shards that belongs to it, where the learner has any
+//   checkpoints/        round-00000012.safetensors, the last two, and round-00000012.memory/
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "meanwhile/base/trace.h"
+#include "meanwhile/job/memory_files.h"
 #include "meanwhile/learn/learner.h"
 #include "meanwhile/learn/state_file.h"
 
@@ -43,12 +45,17 @@ class RunDirectory {
   // Drops the lines after the one of round `rounds`, so that a job that goes on from there has each
   // round once. Returns the elapsed_s of that line, 0 when there is none.
   double keep_metrics(std::int64_t rounds);
-  // `data_sha256`: of the data that the state is of, or was begun with.
+  // A folder for the memory that a checkpoint, or the model, is about to have: none that a state
+  // refers to. What is there is left over from a process that was killed.
+  std::filesystem::path checkpoint_memory(std::int64_t rounds) const;
+  std::filesystem::path model_memory() const;
+  // `data_sha256`: hash of the data that the state belongs to, or was begun with. Removes older
+  // checkpoints but one, with their memory.
   void write_checkpoint(std::int64_t rounds, const learn::State& state,
-                        const std::string& data_sha256 = {});
+                        const std::string& data_sha256 = {}, const SavedMemory& memory = {});
   // The final model; checkpoints are removed afterwards.
   void write_model(std::int64_t rounds, const learn::State& state,
-                   const std::string& data_sha256 = {});
+                   const std::string& data_sha256 = {}, const SavedMemory& memory = {});
   // What another process made of them, whole.
   void write_model(std::span<const std::byte> file);
   void write_metrics(std::string_view lines);
@@ -71,10 +78,10 @@ struct StateFile {
   data::Metadata metadata;
 };
 StateFile state_file(const learn::State& state, std::int64_t rounds,
-                     const std::string& data_sha256 = {});
+                     const std::string& data_sha256 = {}, const SavedMemory& memory = {});
 // Writes that file.
 void write_state(const std::filesystem::path& path, const learn::State& state, std::int64_t rounds,
-                 const std::string& data_sha256 = {});
+                 const std::string& data_sha256 = {}, const SavedMemory& memory = {});
 
 using learn::rounds_of;
 

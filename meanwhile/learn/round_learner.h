@@ -43,8 +43,9 @@ class RoundLearner : public Learner {
   // The blocks of an update of the coming round.
   virtual exchange::UpdateShape update_shape() const = 0;
 
-  // The memory of a shard, the same in every round; none by default. A learner that has memory is
-  // asked for every shard once a round, and no round that has begun is given up.
+  // The memory of a shard, the same in every round; none by default. Every shard has the same
+  // tensors, of its own sizes, which need be right for shards that are held here. An engine calls
+  // work() of a learner with memory once a round and shard, and finishes a round that has begun.
   // REQUIRES: attached.
   virtual MemoryShape memory_shape(int /*shard*/) const { return {}; }
 

@@ -41,21 +41,21 @@ Json expected_round(const Expected& expected) {
 Audit audit(const Expected& expected, const Measured& measured) {
   const auto& [machine, job, setting, workers] = expected;
   const Point point = predict(machine, job, setting, workers);
-  const job::Parts& parts = measured.parts;
-  const auto rounds = static_cast<double>(parts.rounds);
+  const job::SecondsByPhase& spent = measured.seconds_by_phase;
+  const auto rounds = static_cast<double>(spent.rounds);
   Audit audit;
   audit.learner = job.learner;
   audit.runtime = to_string(setting.runtime);
   audit.machine = machine.name;
   audit.workers = workers;
   audit.rounds = rounds;
-  audit.parts["load"] = {point.load, measured.load_s};
-  audit.parts["work"] = {rounds * point.round.work, parts.work};
-  audit.parts["exchange"] = {rounds * point.round.exchange, parts.exchange};
-  audit.parts["absorb"] = {rounds * point.round.absorb, parts.absorb};
-  if (parts.seed > 0) audit.parts["seed"] = {point.seed, parts.seed};
-  if (parts.score > 0) audit.parts["score"] = {point.score, parts.score};
-  for (const auto& [name, part] : audit.parts) {
+  audit.seconds_by_phase["load"] = {point.load, measured.load_s};
+  audit.seconds_by_phase["work"] = {rounds * point.round.work, spent.work};
+  audit.seconds_by_phase["exchange"] = {rounds * point.round.exchange, spent.exchange};
+  audit.seconds_by_phase["absorb"] = {rounds * point.round.absorb, spent.absorb};
+  if (spent.prepare > 0) audit.seconds_by_phase["prepare"] = {point.seed, spent.prepare};
+  if (spent.score > 0) audit.seconds_by_phase["score"] = {point.score, spent.score};
+  for (const auto& [name, part] : audit.seconds_by_phase) {
     audit.seconds.predicted += part.predicted;
     audit.seconds.measured += part.measured;
   }
@@ -81,9 +81,9 @@ Audit audit(const Expected& expected, const Measured& measured) {
   const learn::Stretch* stretch = training(job);
   // Too short to tell a rate from the waking of threads.
   constexpr double kLeastSeconds = 0.05;
-  if (stretch != nullptr && parts.work > kLeastSeconds && stretch->round.flops > 0) {
+  if (stretch != nullptr && spent.work > kLeastSeconds && stretch->round.flops > 0) {
     // The rate that would have predicted it.
-    const double scale = rounds * point.round.work / parts.work;
+    const double scale = rounds * point.round.work / spent.work;
     const learn::Shape& shape = job.shape;
     const double cols = shape.sparse
                             ? static_cast<double>(shape.stored) / static_cast<double>(shape.rows)
@@ -104,7 +104,7 @@ std::string to_text(const Audit& audit) {
   const auto percent = [](const Compared& c) { return fmt::format("{:+.0f} %", 100 * c.error()); };
   std::string text = fmt::format("predicted {:.3g} s, took {:.3g} s ({})", audit.seconds.predicted,
                                  audit.seconds.measured, percent(audit.seconds));
-  for (const auto& [name, part] : audit.parts) {
+  for (const auto& [name, part] : audit.seconds_by_phase) {
     // What is a small part of both is not worth a word.
     if (std::max(part.predicted, part.measured) < 0.02 * audit.seconds.measured) continue;
     text += fmt::format("; {} {:.3g} s, took {:.3g}", name, part.predicted, part.measured);

@@ -22,7 +22,7 @@ base::Json expected_round(const Expected& expected);
 
 // What it took.
 struct Measured {
-  job::Parts parts;
+  job::SecondsByPhase seconds_by_phase;
   double load_s = 0;
   // Bytes sent by this node in rounds of training. At a store: bytes both ways and requests of all
   // workers and steps, without those that asked in vain. 0: not known.

@@ -66,7 +66,8 @@ Rate measure(const CalibrationShape& trial, const MakeLearner& make, double seco
     options.shards = threads == 1 ? 1 : 4 * threads;
     const learn::Cost cost = learner->cost(shape_of(data, trial.sparse));
     const job::TrainResult result = job::train(*learner, data, options);
-    const double round_s = result.parts.work / static_cast<double>(result.parts.rounds);
+    const double round_s =
+        result.seconds_by_phase.work / static_cast<double>(result.seconds_by_phase.rounds);
     if (round_s < seconds / 2 && rows < most) {
       const double more = std::clamp(seconds / std::max(round_s, 1e-9), 2.0, 32.0);
       rows = std::min(most, static_cast<std::int64_t>(static_cast<double>(rows) * more));

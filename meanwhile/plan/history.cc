@@ -37,8 +37,10 @@ Audit audit_of(const Json& json) {
   audit.bytes = compared_of(json.value("bytes", Json()));
   audit.requests = compared_of(json.value("requests", Json()));
   audit.price = compared_of(json.value("price", Json()));
-  const Json parts = json.value("parts", Json::object());
-  for (const auto& [name, part] : parts.items()) audit.parts[name] = compared_of(part);
+  const Json seconds = json.value("seconds_by_phase", Json::object());
+  for (const auto& [name, part] : seconds.items()) {
+    audit.seconds_by_phase[name] = compared_of(part);
+  }
   const Json rate = json.value("rate", Json::object());
   audit.rate = {rate.value("kernel", ""),   rate.value("sparse", false), rate.value("cols", 1.0),
                 rate.value("outputs", 1.0), rate.value("flops", 0.0),    kSeenWeight,
@@ -52,7 +54,9 @@ Json to_json(const Audit& audit) {
   Json json = {{"machine", audit.machine}, {"learner", audit.learner},
                {"runtime", audit.runtime}, {"workers", audit.workers},
                {"rounds", audit.rounds},   {"seconds", to_json(audit.seconds)}};
-  for (const auto& [name, part] : audit.parts) json["parts"][name] = to_json(part);
+  for (const auto& [name, part] : audit.seconds_by_phase) {
+    json["seconds_by_phase"][name] = to_json(part);
+  }
   json["bytes"] = to_json(audit.bytes);
   json["requests"] = to_json(audit.requests);
   json["price"] = to_json(audit.price);

@@ -21,9 +21,10 @@ struct Compared {
 struct Audit {
   std::string learner, runtime, machine;
   int workers = 1;
-  double rounds = 0;                      // of training
-  Compared seconds;                       // load, training, seeding and scoring
-  std::map<std::string, Compared> parts;  // seconds of load, seed, work, exchange, absorb, score
+  double rounds = 0;  // of training
+  Compared seconds;   // load, training, seeding and scoring
+  // By load, prepare, work, exchange, absorb, score.
+  std::map<std::string, Compared> seconds_by_phase;
   Compared bytes, requests, price;
   Rate rate;  // of the work, as measured; flops = 0: not known
 };

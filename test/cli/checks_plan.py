@@ -6,8 +6,8 @@ import os
 
 from harness import expect, libsvm_text, points, write_npy
 
-POINT = {"workers", "processes", "seconds", "speedup", "efficiency", "price", "total_seconds", "total_price", "parts",
-         "seed_seconds", "score_seconds", "round_seconds", "round", "requests", "bytes"}
+POINT = {"workers", "processes", "seconds", "speedup", "efficiency", "price", "total_seconds", "total_price", "seconds_by_phase",
+         "prepare_seconds", "score_seconds", "round_seconds", "round", "requests", "bytes"}
 AZURE = "plan kmeans --rows 500000 --dims 1000 --n-clusters 100 --machine azure-small"
 PROFILE = "flops = 2e9\ncores = 2\n\n[network]\nbandwidth = 1e9\n\n[storage]\nread = 1e9\nwrite = 1e9\n"
 
@@ -23,12 +23,12 @@ def write_data(box):
 
 def expect_point(point):
     expect(POINT <= point.keys(), f"missing: {POINT - point.keys()}")
-    parts = point["parts"]
+    parts = point["seconds_by_phase"]
     expect(parts.keys() == {"load", "work", "exchange", "absorb"}, parts)
     expect(near(sum(parts.values()), point["seconds"]), point)
     expect(point["round"].keys() == {"work", "exchange", "absorb"}, point["round"])
     expect(near(sum(point["round"].values()), point["round_seconds"]), point)
-    expect(near(point["seconds"] + point["seed_seconds"] + point["score_seconds"], point["total_seconds"]), point)
+    expect(near(point["seconds"] + point["prepare_seconds"] + point["score_seconds"], point["total_seconds"]), point)
     expect(near(point["efficiency"], point["speedup"] / point["processes"]), point)
     expect(point["total_price"] >= point["price"] >= 0, point)
 
@@ -118,7 +118,7 @@ def check_scaling_up_follows_the_laws_of_the_paper(box):
 
 def check_weak_scaling_has_as_many_rows_for_each(box):
     plan = box.json("plan kmeans --rows 500000 --dims 100 --n-clusters 100 --machine k40 --scaling weak --workers 1..32")
-    work = [p["parts"]["work"] for p in plan["points"]]
+    work = [p["seconds_by_phase"]["work"] for p in plan["points"]]
     expect(all(near(w, work[0], 1e-6) for w in work), work)
     expect(all(0 < p["efficiency"] <= 1 + 1e-9 for p in plan["points"]), plan["points"])
 
@@ -128,17 +128,17 @@ def expect_audited(box, run, runtime):
     audit = record["audit"]
     expect(audit["runtime"] == runtime and audit["learner"] == record["learner"], audit)
     expect(audit["rounds"] == record["rounds"], audit)
-    expect({"load", "work", "exchange", "absorb"} <= audit["parts"].keys(), audit["parts"])
+    expect({"load", "work", "exchange", "absorb"} <= audit["seconds_by_phase"].keys(), audit["seconds_by_phase"])
     for side in ("predicted", "measured"):
-        expect(near(sum(part[side] for part in audit["parts"].values()), audit["seconds"][side]), audit)
+        expect(near(sum(part[side] for part in audit["seconds_by_phase"].values()), audit["seconds"][side]), audit)
         expect(audit["seconds"][side] > 0, audit)
     expect(near(audit["error"], audit["seconds"]["measured"] / audit["seconds"]["predicted"] - 1), audit)
     lines = [json.loads(line) for line in (box / run / "metrics.jsonl").read_text().splitlines()]
     rounds = [line for line in lines if "round" in line]
     expect(len(rounds) == record["rounds"] > 0, f"{len(rounds)} rounds")
     for line in rounds:
-        expect(line["parts"].keys() == {"work", "exchange", "absorb"}, line)
-        expect(all(part >= 0 for part in line["parts"].values()), line)
+        expect(line["seconds_by_phase"].keys() == {"work", "exchange", "absorb"}, line)
+        expect(all(part >= 0 for part in line["seconds_by_phase"].values()), line)
         expect(line["predicted"] == record["predicted"], line)
     expect({"work", "exchange", "absorb", "seconds"} <= record["predicted"].keys(), record["predicted"])
     return audit

@@ -142,7 +142,7 @@ TEST(RunDirectory, FallsBackToTheCheckpointBeforeABrokenOne) {
 TEST(RunDirectory, DropsMetricsOfRoundsThatWillBeDoneAgain) {
   RunDirectory run = RunDirectory::create(fresh_path("run"));
   EXPECT_EQ(run.keep_metrics(3), 0);
-  run.append_metrics({{"phase", "seed"}});
+  run.append_metrics({{"phase", "prepare"}});
   for (int round = 1; round <= 5; ++round) {
     run.append_metrics({{"round", round}, {"elapsed_s", round * 0.5}});
   }
@@ -151,7 +151,7 @@ TEST(RunDirectory, DropsMetricsOfRoundsThatWillBeDoneAgain) {
   EXPECT_EQ(run.keep_metrics(4), 2.0);
   const std::string text = base::read_file(run.path() / "metrics.jsonl");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
-  EXPECT_THAT(text, HasSubstr("seed"));
+  EXPECT_THAT(text, HasSubstr("prepare"));
   EXPECT_THAT(text, testing::Not(HasSubstr("\"round\":5")));
   EXPECT_EQ(run.keep_metrics(0), 0);
   EXPECT_EQ(base::read_file(run.path() / "metrics.jsonl"), "");

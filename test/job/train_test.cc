@@ -107,11 +107,12 @@ TEST(Train, RecordsTheRunInItsDirectory) {
 
   const std::vector<Json> lines = metrics_of(run);
   ASSERT_EQ(lines.size(), 6u);
-  EXPECT_EQ(lines[0]["phase"], "seed");
+  EXPECT_EQ(lines[0]["phase"], "prepare");
   EXPECT_EQ(lines[0]["steps"], 3);
   EXPECT_EQ(rounds_in_metrics(run), one_to(4));
   EXPECT_TRUE(lines[1].contains("first_mean"));
   EXPECT_TRUE(lines[1].contains("seconds"));
+  EXPECT_TRUE(lines[1]["seconds_by_phase"].contains("absorb"));
   EXPECT_LE(lines[1]["elapsed_s"], lines[2]["elapsed_s"]);
   EXPECT_EQ(lines[5]["phase"], "score");
   EXPECT_EQ(lines[5]["objective"], result.objective);
@@ -122,6 +123,9 @@ TEST(Train, RecordsTheRunInItsDirectory) {
   EXPECT_EQ(record["seed"], 7);
   EXPECT_EQ(record["rounds"], 4);
   EXPECT_EQ(record["model_sha256"], result.model_sha256);
+  // So that a later run can tell other data, and one that was resumed with the same.
+  const data::SafetensorsFile file(run.path() / "model.safetensors");
+  EXPECT_EQ(file.metadata().at("data_sha256"), data::sha256(data, 1));
 
   const data::SafetensorsFile model(run.path() / "model.safetensors");
   EXPECT_EQ(model.metadata().at("learner"), "toy");
@@ -129,7 +133,7 @@ TEST(Train, RecordsTheRunInItsDirectory) {
   EXPECT_EQ(checkpoints_of(run), 0u);
 }
 
-TEST(Train, TracesEachShardOfEachRoundAndSeedingAsOne) {
+TEST(Train, TracesEachShardOfEachRoundAndPreparingAsOne) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner learner({.max_iter = 4, .seed_steps = 50});
   RunDirectory run = RunDirectory::create(fresh_path("run"));
@@ -137,7 +141,7 @@ TEST(Train, TracesEachShardOfEachRoundAndSeedingAsOne) {
   const Json trace = Json::parse(base::read_file(run.path() / "trace.json"));
   std::map<std::string, int> events;
   for (const Json& event : trace["traceEvents"]) ++events[event["name"].get<std::string>()];
-  EXPECT_EQ(events, (std::map<std::string, int>{{"absorb", 5}, {"seed", 1}, {"work", 15}}));
+  EXPECT_EQ(events, (std::map<std::string, int>{{"absorb", 5}, {"prepare", 1}, {"work", 15}}));
 }
 
 TEST(Train, ResumesAnInterruptedJobToTheSameBits) {

@@ -49,12 +49,12 @@ Expected expected(Runtime runtime = Runtime::kMpi) {
 
 Measured measured() {
   Measured measured;
-  measured.parts.rounds = 20;
-  measured.parts.work = 50;
-  measured.parts.exchange = 3;
-  measured.parts.absorb = 1;
-  measured.parts.seed = 0.9;
-  measured.parts.score = 0.4;
+  measured.seconds_by_phase.rounds = 20;
+  measured.seconds_by_phase.work = 50;
+  measured.seconds_by_phase.exchange = 3;
+  measured.seconds_by_phase.absorb = 1;
+  measured.seconds_by_phase.prepare = 0.9;
+  measured.seconds_by_phase.score = 0.4;
   measured.load_s = 0.7;
   return measured;
 }
@@ -67,14 +67,14 @@ TEST(Audit, PartsAddUp) {
   for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
     const Audit found = audit(expected(runtime), measured());
     double before = 0, after = 0;
-    for (const auto& [name, part] : found.parts) {
+    for (const auto& [name, part] : found.seconds_by_phase) {
       before += part.predicted;
       after += part.measured;
     }
     EXPECT_DOUBLE_EQ(found.seconds.predicted, before);
     EXPECT_DOUBLE_EQ(found.seconds.measured, after);
     EXPECT_DOUBLE_EQ(after, 56);
-    EXPECT_EQ(found.parts.size(), 6U);
+    EXPECT_EQ(found.seconds_by_phase.size(), 6U);
     EXPECT_EQ(found.runtime, to_string(runtime));
   }
 }
@@ -84,12 +84,12 @@ TEST(Audit, IsOfTheRoundsThereWere) {
   const Point point = predicted(expected());
   const Audit found = audit(expected(), measured());
   EXPECT_EQ(found.rounds, 20);
-  EXPECT_DOUBLE_EQ(found.parts.at("work").predicted, 20 * 2);
-  EXPECT_DOUBLE_EQ(found.parts.at("exchange").predicted, 20 * point.round.exchange);
-  EXPECT_DOUBLE_EQ(found.parts.at("absorb").predicted, 20 * point.round.absorb);
-  EXPECT_DOUBLE_EQ(found.parts.at("load").predicted, point.load);
-  EXPECT_DOUBLE_EQ(found.parts.at("seed").predicted, point.seed);
-  EXPECT_DOUBLE_EQ(found.parts.at("score").predicted, point.score);
+  EXPECT_DOUBLE_EQ(found.seconds_by_phase.at("work").predicted, 20 * 2);
+  EXPECT_DOUBLE_EQ(found.seconds_by_phase.at("exchange").predicted, 20 * point.round.exchange);
+  EXPECT_DOUBLE_EQ(found.seconds_by_phase.at("absorb").predicted, 20 * point.round.absorb);
+  EXPECT_DOUBLE_EQ(found.seconds_by_phase.at("load").predicted, point.load);
+  EXPECT_DOUBLE_EQ(found.seconds_by_phase.at("prepare").predicted, point.seed);
+  EXPECT_DOUBLE_EQ(found.seconds_by_phase.at("score").predicted, point.score);
   EXPECT_DOUBLE_EQ(found.bytes.predicted, 20 * point.round.bytes);
   EXPECT_EQ(found.learner, "kmeans");
   EXPECT_EQ(found.machine, "mine");
@@ -99,10 +99,10 @@ TEST(Audit, IsOfTheRoundsThereWere) {
 // A resumed run neither seeds nor, when it is stopped, scores.
 TEST(Audit, LeavesOutWhatDidNotHappen) {
   Measured resumed = measured();
-  resumed.parts.seed = resumed.parts.score = 0;
+  resumed.seconds_by_phase.prepare = resumed.seconds_by_phase.score = 0;
   const Audit found = audit(expected(), resumed);
-  EXPECT_EQ(found.parts.count("seed"), 0U);
-  EXPECT_EQ(found.parts.count("score"), 0U);
+  EXPECT_EQ(found.seconds_by_phase.count("prepare"), 0U);
+  EXPECT_EQ(found.seconds_by_phase.count("score"), 0U);
   EXPECT_LT(found.seconds.predicted, audit(expected(), measured()).seconds.predicted);
 }
 
@@ -110,16 +110,16 @@ void expect_work_again(Expected expected, const Measured& measured) {
   const Audit found = audit(expected, measured);
   ASSERT_GT(found.rate.flops, 0);
   expected.machine.rates = {found.rate};
-  const double rounds = static_cast<double>(measured.parts.rounds);
-  EXPECT_NEAR(rounds * predicted(expected).round.work, measured.parts.work,
-              1e-6 * measured.parts.work);
+  const double rounds = static_cast<double>(measured.seconds_by_phase.rounds);
+  EXPECT_NEAR(rounds * predicted(expected).round.work, measured.seconds_by_phase.work,
+              1e-6 * measured.seconds_by_phase.work);
 }
 
 TEST(Audit, FindsTheRateThatWouldHavePredictedTheWork) {
   for (const double seconds : {0.1, 39.0, 50.0, 4000.0}) {
     SCOPED_TRACE(seconds);
     Measured took = measured();
-    took.parts.work = seconds;
+    took.seconds_by_phase.work = seconds;
     for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
       Expected usual = expected(runtime);
       expect_work_again(usual, took);
@@ -144,15 +144,15 @@ TEST(Audit, FindsTheRateOfWorkThatWaitsForMemory) {
   slow.workers = 4;
   EXPECT_DOUBLE_EQ(predicted(slow).round.work, 1);
   Measured took = measured();
-  took.parts.work = 20 * 1.5;
+  took.seconds_by_phase.work = 20 * 1.5;
   expect_work_again(slow, took);
-  took.parts.work = 20 * 4.0;
+  took.seconds_by_phase.work = 20 * 4.0;
   expect_work_again(slow, took);
 }
 
 TEST(Audit, KnowsNoRateOfARunTooShortToTell) {
   Measured quick = measured();
-  quick.parts.work = 0.001;
+  quick.seconds_by_phase.work = 0.001;
   EXPECT_EQ(audit(expected(), quick).rate.flops, 0);
 }
 

@@ -23,8 +23,8 @@ Audit run(const std::string& learner, double measured, double flops = 0) {
   audit.workers = 4;
   audit.rounds = 7;
   audit.seconds = {10, measured};
-  audit.parts["work"] = {8, measured - 2};
-  audit.parts["load"] = {2, 2};
+  audit.seconds_by_phase["work"] = {8, measured - 2};
+  audit.seconds_by_phase["load"] = {2, 2};
   audit.bytes = {100, 200};
   audit.requests = {300, 400};
   audit.price = {0.5, 0.25};
@@ -72,9 +72,9 @@ TEST_F(HistoryTest, RecallsAllThatWasRemembered) {
   EXPECT_EQ(again.rounds, 7);
   EXPECT_EQ(again.seconds.predicted, 10);
   EXPECT_EQ(again.seconds.measured, 12);
-  ASSERT_EQ(again.parts.size(), 2U);
-  EXPECT_EQ(again.parts.at("work").predicted, 8);
-  EXPECT_EQ(again.parts.at("work").measured, 10);
+  ASSERT_EQ(again.seconds_by_phase.size(), 2U);
+  EXPECT_EQ(again.seconds_by_phase.at("work").predicted, 8);
+  EXPECT_EQ(again.seconds_by_phase.at("work").measured, 10);
   EXPECT_EQ(again.bytes.measured, 200);
   EXPECT_EQ(again.requests.measured, 400);
   EXPECT_EQ(again.price.measured, 0.25);

@@ -3,13 +3,22 @@
 // wrong.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/transport/transport.h"
 
 namespace meanwhile::transport::conformance {
+
+template <class... Args>
+void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
+  if (!holds) throw std::runtime_error(fmt::format(format, std::forward<Args>(args)...));
+}
 
 struct Case {
   std::string name;
@@ -21,6 +30,10 @@ std::vector<Case> cases();
 
 // Cases that end the job: one each. They need a short deadline (kShortDeadlineSeconds).
 std::vector<Case> last_cases();
+
+// The cases of exchanges among them (conformance_sums.cc).
+std::vector<Case> sum_cases();
+std::vector<Case> last_sum_cases();
 
 inline constexpr double kShortDeadlineSeconds = 0.3;
 

@@ -32,11 +32,11 @@ Json point_json(const Point& point) {
                {"efficiency", point.efficiency}, {"price", point.price}};
   json["total_seconds"] = plan::total_seconds(point);
   json["total_price"] = point.total_price;
-  json["parts"] = {{"load", point.load},
-                   {"work", point.work},
-                   {"exchange", point.exchange},
-                   {"absorb", point.absorb}};
-  json["seed_seconds"] = point.seed;
+  json["seconds_by_phase"] = {{"load", point.load},
+                              {"work", point.work},
+                              {"exchange", point.exchange},
+                              {"absorb", point.absorb}};
+  json["prepare_seconds"] = point.seed;
   json["score_seconds"] = point.score;
   json["round_seconds"] = point.round.seconds();
   json["round"] = {{"work", point.round.work},

@@ -49,10 +49,10 @@ Json to_json(const Simulated& outcome) {
                {"requests", outcome.requests},
                {"deaths", outcome.deaths},
                {"speculated", outcome.speculated}};
-  json["parts"] = {{"load", outcome.load},       {"work", outcome.work},
-                   {"waiting", outcome.waiting}, {"exchange", outcome.exchange},
-                   {"absorb", outcome.absorb},   {"recovery", outcome.recovery}};
-  json["seed_seconds"] = outcome.seed;
+  json["seconds_by_phase"] = {{"load", outcome.load},       {"work", outcome.work},
+                              {"waiting", outcome.waiting}, {"exchange", outcome.exchange},
+                              {"absorb", outcome.absorb},   {"recovery", outcome.recovery}};
+  json["prepare_seconds"] = outcome.seed;
   json["score_seconds"] = outcome.score;
   json["round_seconds"] = {
       {"mean", outcome.mean}, {"p50", outcome.p50},

@@ -156,16 +156,16 @@ std::string compare(const Asked&, Console& console, Node& node) {
   if (!node.expected || !node.result || !node.directory) return "";
   const plan::Expected& expected = *node.expected;
   plan::Measured measured;
-  measured.parts = node.result->parts;
+  measured.seconds_by_phase = node.result->seconds_by_phase;
   measured.load_s = node.record["seconds"].value("load", 0.0);
-  measured.bytes = measured.parts.bytes;
+  measured.bytes = measured.seconds_by_phase.bytes;
   if (node.record.contains("bill")) {
     const Json& bill = node.record["bill"];
     measured.requests = bill.value("requests_total", 0.0) - bill.value("polls", 0.0);
     measured.bytes = bill.value("bytes_sent", 0.0) + bill.value("bytes_received", 0.0);
     measured.price = bill.value("price", 0.0);
   }
-  if (measured.parts.rounds == 0) return "";
+  if (measured.seconds_by_phase.rounds == 0) return "";
   const plan::Audit audit = plan::audit(expected, measured);
   node.record["audit"] = plan::to_json(audit);
   node.directory->write_run({{"audit", node.record["audit"]}});

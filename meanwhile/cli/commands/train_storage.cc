@@ -91,21 +91,21 @@ Json fetch_job(OpenStore& opened, const runtime::JobRecord& job, const StoreFlag
 namespace {
 
 // Where the time of the rounds after `rounds_before` went, as the workers' lines say.
-job::Parts parts_of(const job::RunDirectory& directory, std::int64_t rounds_before) {
-  job::Parts parts;
+job::SecondsByPhase seconds_of(const job::RunDirectory& directory, std::int64_t rounds_before) {
+  job::SecondsByPhase seconds;
   std::istringstream lines(base::read_file(directory.path() / "metrics.jsonl"));
   for (std::string text; std::getline(lines, text);) {
     const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object() || !line.contains("parts")) continue;
+    if (!line.is_object() || !line.contains("seconds_by_phase")) continue;
     const bool trains = line.contains("round");
     if (trains && line["round"].get<std::int64_t>() <= rounds_before) continue;
     learn::Outcome outcome;
     outcome.phase = trains ? learn::Phase::kTrain : learn::Phase::kScore;
-    const Json& said = line["parts"];
-    parts.add(outcome, said.value("work", 0.0), said.value("exchange", 0.0),
-              line.value("seconds", 0.0));
+    const Json& said = line["seconds_by_phase"];
+    seconds.add(outcome, said.value("work", 0.0), said.value("exchange", 0.0),
+                line.value("seconds", 0.0));
   }
-  return parts;
+  return seconds;
 }
 
 // All workers of this process; the first is on this thread. Returns what the first says.
@@ -203,7 +203,8 @@ void run_on_store(Asked& asked, const StoreFlags& store, const StorageAsked& sto
       result.model_sha256 = ended.value("model_sha256", "");
       result.record = ended.value("record", Json::object());
       node.record["bill"] = ended["bill"];
-      result.parts = parts_of(*node.directory, asked.resumed ? asked.resumed->rounds : 0);
+      result.seconds_by_phase =
+          seconds_of(*node.directory, asked.resumed ? asked.resumed->rounds : 0);
       runtime::remove_job(opened->store, job, false);
       store.tidy();
     }

@@ -58,22 +58,6 @@ void remove_all(storage::BlobStore& blobs, const std::string& prefix,
 
 }  // namespace
 
-Json round_line(const learn::Outcome& outcome, std::int64_t rounds, std::int64_t step,
-                double seconds, double elapsed_s) {
-  Json line;
-  if (outcome.phase == learn::Phase::kTrain) {
-    line["round"] = rounds;
-  } else {
-    line["phase"] = "score";
-  }
-  line["objective"] = outcome.objective;
-  if (outcome.record.is_object()) line.update(outcome.record);
-  line["step"] = step;
-  line["seconds"] = seconds;
-  line["elapsed_s"] = elapsed_s;
-  return line;
-}
-
 void Archive::begin(const data::Metadata& state_metadata) {
   const auto found = state_metadata.find("metrics");
   lines_ = found == state_metadata.end() ? std::vector<Line>() : lines_of(found->second);

@@ -22,10 +22,6 @@ struct Line {
   Json json;
 };
 
-// The line of a round that took `seconds`, `rounds` of training with it.
-Json round_line(const learn::Outcome& outcome, std::int64_t rounds, std::int64_t step,
-                double seconds, double elapsed_s);
-
 // Thread safety: one thread at a time, beside Activity::kUpload.
 class Archive {
  public:

@@ -1,10 +1,10 @@
 #include "meanwhile/runtime/storage/shard_runner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "meanwhile/data/files/safetensors_data.h"
+#include "meanwhile/job/round_log.h"
 #include "meanwhile/job/run_directory.h"
 
 namespace meanwhile::runtime {
@@ -246,11 +246,7 @@ learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
   bring_memory_on();
   learn::Outcome outcome = fail_job(where(), [&] {
     learn::Outcome absorbed = learner_->absorb(total);
-    if (absorbed.phase != learn::Phase::kPrepare && !std::isfinite(absorbed.objective)) {
-      throw Error(ErrorKind::kFailed,
-                  "the objective is not finite ({}); scale the data to smaller values",
-                  absorbed.objective);
-    }
+    job::check_objective(absorbed);
     return absorbed;
   });
   ++step_;

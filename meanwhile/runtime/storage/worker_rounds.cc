@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "meanwhile/base/sha256.h"
+#include "meanwhile/job/round_log.h"
 #include "meanwhile/runtime/storage/missing.h"
 #include "meanwhile/runtime/storage/result.h"
 #include "meanwhile/runtime/storage/timing.h"
@@ -173,15 +174,20 @@ void WorkerMachine::absorb(const exchange::Update& total) {
   if (outcome.phase != learn::Phase::kPrepare) {
     last_outcome_ = outcome;
     published_round_s_ = seconds;
-    Json line = round_line(outcome, runner_.rounds(), step, seconds, archive_.elapsed_s());
     // All but the work on rows and absorb() is for meeting the others.
     const double work_s = std::max(0.0, step_.work_s - step_.put_s / runner_.threads());
-    line["parts"] = job::parts_json(work_s, seconds - work_s - (end_s - begin_s), seconds);
-    if (outcome.phase == learn::Phase::kTrain && job_.about.contains("predicted")) {
-      line["predicted"] = job_.about["predicted"];
-    }
-    line["storage"] = {
-        {"worker", options_.id}, {"polls", budget_.polls()}, {"usage", to_json(meter_.usage())}};
+    Json line = job::round_line(
+        outcome, {.round = runner_.rounds(),
+                  .work_s = work_s,
+                  .exchange_s = seconds - work_s - (end_s - begin_s),
+                  .seconds = seconds,
+                  .elapsed_s = archive_.elapsed_s(),
+                  .predicted = job_.about.contains("predicted") ? job_.about["predicted"] : Json(),
+                  .more = {{"step", step},
+                           {"storage",
+                            {{"worker", options_.id},
+                             {"polls", budget_.polls()},
+                             {"usage", to_json(meter_.usage())}}}}});
     archive_.add({step, std::move(line)});
   }
   if (outcome.done) doing_ = Doing::kComputed;

@@ -1,0 +1,71 @@
+// How a round is done: the contract between the loop (loop.h) and what it runs on. An engine knows
+// learners, shards and other workers; the loop knows none of them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/json.h"
+#include "meanwhile/job/memory_files.h"
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::job {
+
+// What a worker alone knows and all must know, so that they decide alike. Summed over the workers.
+struct Votes {
+  double interrupted = 0;       // workers that were told to stop
+  double time_is_up = 0;        // workers whose time limit has passed
+  double checkpoint_age_s = 0;  // since the last checkpoint, by the worker that writes them
+};
+
+// A stretch of time, for trace.json.
+struct Span {
+  const char* name = "";
+  int thread = 0, shard = -1;
+  double begin_s = 0, end_s = 0;
+};
+
+struct Round {
+  learn::Outcome outcome;
+  Votes votes;  // of all workers
+  double work_s = 0, exchange_s = 0;
+  double bytes_sent = 0;        // by this worker
+  base::Json line = {};         // further fields of the line of metrics; null or an object
+  std::span<const Span> spans;  // borrowed until the next round
+};
+
+// Thread safety: used by one thread. With several workers, every worker makes the same calls.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // The learner's name, for messages.
+  virtual std::string name() const = 0;
+  // An upper bound on the kTrain rounds still to come.
+  virtual std::int64_t rounds_left() const = 0;
+  // The learner's state, complete between any two rounds.
+  virtual learn::State state() const = 0;
+  // Whether this is the only worker, which may stop by itself.
+  virtual bool is_alone() const = 0;
+
+  // Does one round. Nothing when it was interrupted: the learner is then as it was before.
+  // `number` is that of the coming kTrain round, for messages. `mine` may be called at any time.
+  // THROWS what the learner throws, with round and shard before the message; Error(kFailed) when
+  // the objective is not finite; what other workers throw.
+  virtual std::optional<Round> round(std::int64_t number, const std::function<Votes()>& mine) = 0;
+
+  // Writes the memory of all shards to files in `folder` and says what was written; nothing when
+  // there is no memory, or no worker gives a folder. Collective.
+  virtual SavedMemory save_memory(const std::filesystem::path& /*folder*/) { return {}; }
+
+  // Ends the job for the other workers, too.
+  virtual void fail(base::ErrorKind /*kind*/, std::string_view /*what*/) noexcept {}
+};
+
+}  // namespace meanwhile::job

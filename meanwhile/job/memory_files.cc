@@ -1,0 +1,78 @@
+#include "meanwhile/job/memory_files.h"
+
+#include <system_error>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/json.h"
+
+namespace meanwhile::job {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
+using base::Json;
+
+namespace {
+
+fs::path file_of(const fs::path& folder, int shard) {
+  return folder / fmt::format("{:05}.safetensors", shard);
+}
+
+}  // namespace
+
+std::string write_memory(const fs::path& folder, int shard, const learn::ShardMemory& memory) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(ErrorKind::kSystem, "{}: {}", folder.string(), error.message());
+  const auto tensors = memory.tensors();
+  data::write_safetensors(file_of(folder, shard), tensors,
+                          {{"kind", "memory"}, {"shard", std::to_string(shard)}});
+  return data::sha256(tensors);
+}
+
+void read_memory(const fs::path& state, int shard, int shards, learn::ShardMemory& memory) {
+  const auto saved = saved_memory(data::SafetensorsFile(state));
+  if (!saved || static_cast<int>(saved->sha256.size()) != shards) {
+    throw Error(ErrorKind::kInput,
+                "{}: names the memory of {} shards, expected {}: this state cannot be continued; "
+                "begin a new run from it as a warm start",
+                state.string(), saved ? saved->sha256.size() : 0, shards);
+  }
+  const fs::path file = file_of(state.parent_path() / saved->folder, shard);
+  if (!fs::exists(file)) {
+    throw Error(ErrorKind::kInput,
+                "{}: the memory of shard {} is missing; {} cannot be continued without it",
+                file.string(), shard, state.string());
+  }
+  const data::SafetensorsFile read(file);
+  if (data::sha256(read.tensors()) != saved->sha256[static_cast<std::size_t>(shard)]) {
+    throw Error(ErrorKind::kInput, "{}: is not the memory of shard {} that {} was saved with",
+                file.string(), shard, state.string());
+  }
+  try {
+    memory.restore(read);
+  } catch (Error& e) {
+    throw e.in(file.string());
+  }
+}
+
+std::optional<SavedMemory> saved_memory(const data::SafetensorsFile& state) {
+  const auto found = state.metadata().find(kMemoryKey);
+  if (found == state.metadata().end()) return std::nullopt;
+  const Json json = Json::parse(found->second, nullptr, false);
+  try {
+    SavedMemory memory{json.at("folder").get<std::string>(),
+                       json.at("sha256").get<std::vector<std::string>>()};
+    // A name beside the state, not a path to elsewhere.
+    if (fs::path(memory.folder).filename() == memory.folder) return memory;
+  } catch (const nlohmann::json::exception&) {
+  }
+  throw Error(ErrorKind::kInput, "'{}' in the metadata of a state names no shard memory",
+              kMemoryKey);
+}
+
+std::string text_of(const SavedMemory& memory) {
+  return Json{{"folder", memory.folder}, {"sha256", memory.sha256}}.dump();
+}
+
+}  // namespace meanwhile::job

@@ -1,0 +1,40 @@
+// The memory of shards in files: one for each shard, in a folder beside the state it belongs to
+// (doc/formats.md). The state's metadata names the folder and the hash of every file's tensors, so
+// that files of another checkpoint are never taken for its own.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/shard_memory.h"
+
+namespace meanwhile::job {
+
+// Where the memory of all shards lies, as the state says that belongs to it.
+struct SavedMemory {
+  std::string folder;               // beside the file of the state; empty: there is none
+  std::vector<std::string> sha256;  // of each shard
+};
+
+// Writes FOLDER/SSSSS.safetensors, and the folder if there is none. Returns the hash of the
+// tensors.
+std::string write_memory(const std::filesystem::path& folder, int shard,
+                         const learn::ShardMemory& memory);
+
+// Takes the memory of `shard` from the file that belongs to the state at `state`.
+// THROWS Error(kInput) when the state names no memory for so many `shards`, and when the file is
+// missing, damaged, or not the one that the state names.
+void read_memory(const std::filesystem::path& state, int shard, int shards,
+                 learn::ShardMemory& memory);
+
+// What the metadata of a state says; nothing when it names no memory.
+// THROWS Error(kInput) when that is malformed.
+std::optional<SavedMemory> saved_memory(const data::SafetensorsFile& state);
+// The same as text, for the metadata.
+std::string text_of(const SavedMemory& memory);
+inline constexpr char kMemoryKey[] = "memory";
+
+}  // namespace meanwhile::job

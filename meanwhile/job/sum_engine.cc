@@ -1,0 +1,229 @@
+// The shards of a worker are tasks of a pool of threads; the thread that finishes the second of two
+// sibling shards adds them (exchange::OrderedSum). With several workers, the sums of each one's
+// subtrees are then put together by an exchange. Both follow the one order, so the sum is the same
+// to the last bit for any number of threads and workers and every order of arrival.
+//
+// Votes travel as a block of numbers behind the update, without a message of their own, unless
+// there are fewer shards than workers.
+//
+// Cost of a round beside the learner's own work: S - 1 additions of updates, most of them in
+// parallel, and the exchange.
+#include "meanwhile/job/sum_engine.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "meanwhile/base/clock.h"
+#include "meanwhile/exchange/allreduce.h"
+#include "meanwhile/exchange/tree.h"
+#include "meanwhile/job/agree.h"
+#include "meanwhile/job/memory_files.h"
+#include "meanwhile/job/round_log.h"
+#include "meanwhile/transport/collect.h"
+#include "meanwhile/transport/pack.h"
+
+namespace meanwhile::job {
+
+using base::Error;
+using base::now_s;
+
+namespace {
+
+constexpr std::int64_t kVotes = 3;
+
+exchange::Range owned_by(const SumOptions& options, int shards) {
+  if (options.transport == nullptr) return {0, shards};
+  return exchange::owned(shards, options.transport->rank(), options.transport->size());
+}
+
+void write(const Votes& votes, std::span<double> block) {
+  block[0] = votes.interrupted;
+  block[1] = votes.time_is_up;
+  block[2] = votes.checkpoint_age_s;
+}
+
+Votes read(std::span<const double> block) { return {block[0], block[1], block[2]}; }
+
+// A worker without a shard has no update to put its votes behind.
+Votes gathered(transport::Transport& transport, const Votes& mine) {
+  Votes sum;
+  for (const transport::Bytes& bytes :
+       transport::all_gather(transport, std::as_bytes(std::span(&mine, 1)))) {
+    const auto theirs = transport::Unpacker(bytes).get<Votes>();
+    sum.interrupted += theirs.interrupted;
+    sum.time_is_up += theirs.time_is_up;
+    sum.checkpoint_age_s += theirs.checkpoint_age_s;
+  }
+  return sum;
+}
+
+}  // namespace
+
+SumEngine::SumEngine(learn::RoundLearner& learner, const data::Part& part,
+                     const SumOptions& options)
+    : learner_(learner),
+      part_(part),
+      options_(options),
+      shards_(static_cast<int>(part.shards.size())),
+      workers_(options.transport == nullptr ? 1 : options.transport->size()),
+      mine_(owned_by(options, shards_)),
+      pool_(std::clamp(options.threads, 1, std::max(1, mine_.size()))),
+      sum_(shards_, mine_, {}) {
+  try {
+    attach();
+  } catch (const Error& e) {
+    fail(e.kind(), e.what());
+    throw;
+  }
+}
+
+void SumEngine::attach() {
+  learner_.attach({&part_, options_.eval, options_.seed, options_.release, &pool_});
+  for (int shard = mine_.begin; shard < mine_.end; ++shard) {
+    memory_.emplace_back(learner_.memory_shape(shard));
+  }
+  // A worker may have no shard, and knows that others have memory.
+  has_memory_ = !learner_.memory_shape(std::min(mine_.begin, shards_ - 1)).empty();
+  if (!has_memory_) return;
+  if (options_.resumed_from.empty()) {
+    if (options_.rounds_done == 0) return;
+    throw Error(base::ErrorKind::kUsage,
+                "{} has shard memory: after {} rounds it continues only from the file of its state",
+                learner_.name(), options_.rounds_done);
+  }
+  for (int shard = mine_.begin; shard < mine_.end; ++shard) {
+    read_memory(options_.resumed_from, shard, shards_,
+                memory_[static_cast<std::size_t>(shard - mine_.begin)]);
+  }
+}
+
+void SumEngine::fail(base::ErrorKind kind, std::string_view what) noexcept {
+  if (options_.transport != nullptr && workers_ > 1) options_.transport->fail(kind, what);
+}
+
+std::string SumEngine::where(std::int64_t number) const {
+  return fmt::format("{} round {}", learner_.name(), number);
+}
+
+std::optional<Round> SumEngine::round(std::int64_t number, const std::function<Votes()>& mine) {
+  if (!work(number, mine)) return std::nullopt;
+  const exchange::Update& total = exchanged(number);
+  const double begin_s = now_s();
+  Round round;
+  try {
+    round.outcome = learner_.absorb(total);
+    check_objective(round.outcome);
+  } catch (Error& e) {
+    e.in(where(number));
+    throw;
+  }
+  if (workers_ > 1) spans_.push_back({"exchange", 0, -1, begin_s - exchange_s_, begin_s});
+  spans_.push_back({"absorb", 0, -1, begin_s, now_s()});
+  round.spans = spans_;
+  round.work_s = work_s_;
+  round.exchange_s = exchange_s_;
+  round.bytes_sent = static_cast<double>(traffic_.bytes);
+  if (workers_ == 1) {
+    round.votes = mine();
+    return round;
+  }
+  round.votes = shards_ < workers_
+                    ? gathered(*options_.transport, mine())
+                    : read(total.dense<double>(static_cast<int>(total.shape().size()) - 1));
+  round.line["exchange"] = {{"seconds", exchange_s_},
+                            {"messages", traffic_.messages},
+                            {"bytes", traffic_.bytes},
+                            {"sparse_messages", traffic_.sparse_messages}};
+  return round;
+}
+
+// The updates of my shards. False when the round was given up: a worker that is alone stops between
+// shards, unless shards have memory, which would then be a round ahead of the model.
+bool SumEngine::work(std::int64_t number, const std::function<Votes()>& mine) {
+  exchange::UpdateShape shape = learner_.update_shape();
+  if (workers_ > 1) shape.push_back({.rows = kVotes});
+  const int votes = static_cast<int>(shape.size()) - 1;
+  const bool stops = workers_ == 1 && !has_memory_;
+  sum_.restart(shape);
+  spans_.assign(static_cast<std::size_t>(mine_.size()), {});
+  std::atomic<int> given = 0;
+  const double begin_s = now_s();
+  pool_.run(mine_.size(), [&](std::int64_t task, int thread) {
+    if (stops && mine().interrupted > 0) return;
+    const int shard = mine_.begin + static_cast<int>(task);
+    const double shard_begin_s = now_s();
+    try {
+      exchange::Update update = sum_.take();
+      learner_.work(shard, memory_[static_cast<std::size_t>(task)], update);
+      if (workers_ > 1 && task == 0) write(mine(), update.dense<double>(votes));
+      sum_.give(shard, std::move(update));
+    } catch (Error& e) {
+      e.in(fmt::format("{}, shard {}", where(number), shard));
+      throw;
+    }
+    spans_[static_cast<std::size_t>(task)] = {"work", thread, shard, shard_begin_s, now_s()};
+    given.fetch_add(1, std::memory_order_relaxed);
+  });
+  work_s_ = now_s() - begin_s;
+  return given == mine_.size();
+}
+
+// The sum over all shards of all workers.
+const exchange::Update& SumEngine::exchanged(std::int64_t number) {
+  if (workers_ == 1) return sum_.total();
+  const double begin_s = now_s();
+  const bool tree = options_.exchange == Exchange::kTree;
+  const std::vector<exchange::Partial> partials = sum_.partials();
+  if (total_.shape() != sum_.shape()) total_.reshape(sum_.shape());
+  try {
+    const auto exchange = tree ? exchange::tree : exchange::allreduce;
+    traffic_ = exchange(*options_.transport, shards_, partials, total_,
+                        static_cast<std::size_t>(exchange::kPieceBytes));
+  } catch (Error& e) {
+    e.in(fmt::format("{}, {} of {}", where(number), tree ? "tree" : "allreduce",
+                     text_of(total_.shape())));
+    throw;
+  }
+  exchange_s_ = now_s() - begin_s;
+  return total_;
+}
+
+// Every worker writes the files of its own shards, in the folder of the one worker that gives it:
+// run directories of learners with memory lie on a file system that all workers share.
+SavedMemory SumEngine::save_memory(const std::filesystem::path& folder) {
+  if (!has_memory_) return {};
+  std::filesystem::path shared = folder;
+  if (workers_ > 1) {
+    const std::string mine = folder.string();
+    for (const transport::Bytes& theirs :
+         transport::all_gather(*options_.transport, std::as_bytes(std::span(mine)))) {
+      if (theirs.empty()) continue;
+      shared = std::string(reinterpret_cast<const char*>(theirs.data()), theirs.size());
+      break;
+    }
+  }
+  if (shared.empty()) return {};
+  SavedMemory saved{shared.filename().string(), {}};
+  transport::Packer packer;
+  const auto write_mine = [&] {
+    for (int shard = mine_.begin; shard < mine_.end; ++shard) {
+      packer.put_text(
+          write_memory(shared, shard, memory_[static_cast<std::size_t>(shard - mine_.begin)]));
+    }
+  };
+  if (workers_ == 1) {
+    write_mine();
+    transport::Unpacker hashes(packer.bytes());
+    while (!hashes.empty()) saved.sha256.push_back(hashes.get_text());
+    return saved;
+  }
+  agree(*options_.transport, write_mine);
+  for (const transport::Bytes& theirs :
+       transport::all_gather(*options_.transport, packer.bytes())) {
+    transport::Unpacker hashes(theirs);
+    while (!hashes.empty()) saved.sha256.push_back(hashes.get_text());
+  }
+  return saved;
+}
+
+}  // namespace meanwhile::job

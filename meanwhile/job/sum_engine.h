@@ -1,0 +1,70 @@
+// Rounds of a RoundLearner: work on shards, one sum, absorb.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/data/part.h"
+#include "meanwhile/exchange/order.h"
+#include "meanwhile/exchange/partial.h"
+#include "meanwhile/exchange/sum.h"
+#include "meanwhile/job/engine.h"
+#include "meanwhile/job/exchange.h"
+#include "meanwhile/learn/round_learner.h"
+#include "meanwhile/transport/transport.h"
+
+namespace meanwhile::job {
+
+struct SumOptions {
+  int threads = 1;  // of this worker, at most
+  std::uint64_t seed = 0;
+  bool release = false;                       // see learn::Attachment
+  transport::Transport* transport = nullptr;  // the other workers; null: there are none
+  Exchange exchange = Exchange::kAllreduce;
+  const data::Part* eval = nullptr;  // held-out rows for learners that look at some
+  std::int64_t rounds_done = 0;      // behind the learner's state
+  // The file that the learner was restored from: shards take their memory from beside it.
+  std::filesystem::path resumed_from = {};
+};
+
+class SumEngine final : public Engine {
+ public:
+  // Borrows all; attaches the learner. THROWS what attach() throws; Error(kInput) when the memory
+  // of a shard cannot be restored; after it has told the other workers.
+  SumEngine(learn::RoundLearner& learner, const data::Part& part, const SumOptions& options);
+
+  int workers() const { return workers_; }
+  int threads() const { return pool_.size(); }
+
+  std::string name() const override { return learner_.name(); }
+  std::int64_t rounds_left() const override { return learner_.rounds_left(); }
+  learn::State state() const override { return learner_.state(); }
+  bool is_alone() const override { return workers_ == 1; }
+  std::optional<Round> round(std::int64_t number, const std::function<Votes()>& mine) override;
+  SavedMemory save_memory(const std::filesystem::path& folder) override;
+  void fail(base::ErrorKind kind, std::string_view what) noexcept override;
+
+ private:
+  void attach();
+  bool work(std::int64_t number, const std::function<Votes()>& mine);
+  const exchange::Update& exchanged(std::int64_t number);
+  std::string where(std::int64_t number) const;
+
+  learn::RoundLearner& learner_;
+  const data::Part& part_;
+  const SumOptions options_;
+  const int shards_, workers_;
+  const exchange::Range mine_;  // shards
+  base::ThreadPool pool_;
+  exchange::OrderedSum sum_;
+  exchange::Update total_;                  // where there are several workers
+  std::vector<learn::ShardMemory> memory_;  // of my shards
+  bool has_memory_ = false;                 // any shard of any worker
+  exchange::Traffic traffic_;               // of the present round
+  double work_s_ = 0, exchange_s_ = 0;      // of the present round
+  std::vector<Span> spans_;                 // of the present round: my shards, then the rest
+};
+
+}  // namespace meanwhile::job
