@@ -15,7 +15,11 @@ bool is_name(std::string_view text) {
 
 }  // namespace
 
-std::string parameter(std::string_view name) { return "`" + std::string(name) + "`"; }
+std::string parameter(std::string_view name) {
+  std::string text(1, '`');
+  text.append(name);
+  return text.append(1, '`');
+}
 
 std::string with_parameters(std::string_view text,
                             const std::function<std::string(std::string_view)>& spell) {
