@@ -73,8 +73,8 @@ struct Reader {
   // characters: at least one where the pattern begins with it. Unused ones are empty. No file name
   // fits the patterns of two formats.
   std::array<std::string_view, 4> file_names = {};
-  std::string_view recognised_by;  // recognise() in words, for documents
-  std::string_view gives;          // what a data set of this format has, for documents
+  std::string_view recognised_by = {};  // recognise() in words, for documents
+  std::string_view gives = {};          // what a data set of this format has, for documents
   // Null: the content never tells.
   Match (*recognise)(const FileStart& start) = nullptr;
   bool has_roles = false;  // options can name columns as label, weight or ignored
