@@ -59,7 +59,7 @@ void Update::Memory::reserve(std::size_t bytes) {
 }
 
 Update Update::of(std::span<const double> values) {
-  Update update({{.rows = std::ssize(values)}});
+  Update update(UpdateShape{{.rows = std::ssize(values)}});
   std::copy(values.begin(), values.end(), update.dense<double>(0).begin());
   return update;
 }
