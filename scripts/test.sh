@@ -166,6 +166,7 @@ step 'unguarded members are refused' annotations
 step 'without MPI and Azure' without
 step 'published errors of belief propagation' published_graphs
 step 'transports under MPI' test/mpi/run.sh build/release/test/mpi_conformance
+step 'files of earlier versions' python3 test/compat/check.py build/release/meanwhile
 step 'command line' python3 test/cli/run.py build/release/meanwhile
 step 'stores and jobs on Azurite' stores
 step 'workers killed at random' python3 test/storage/chaos.py build/release/meanwhile
