@@ -79,7 +79,8 @@ void verify(std::span<const double> total, int shards) {
 
 void run(transport::Transport& world, std::string_view what, std::size_t values, int repeats) {
   const int P = world.size();
-  exchange::Update update({{.rows = static_cast<std::int64_t>(values)}}), sum(update.shape());
+  exchange::Update update(exchange::UpdateShape{{.rows = static_cast<std::int64_t>(values)}}),
+      sum(update.shape());
   const std::span<double> numbers = update.dense<double>(0), total = sum.dense<double>(0);
   for (std::size_t i = 0; i < values; ++i) numbers[i] = value_at(world.rank(), i);
   const std::vector<Partial> mine{{exchange::owned(P, world.rank(), P), &update}};

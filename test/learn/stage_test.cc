@@ -20,7 +20,7 @@ TEST(RowsBlock, IsSparseWhereAShardCannotTouchEveryRow) {
 TEST(PutRows, TouchesRowsThatAreNotPlainZero) {
   const double rows[5][2] = {{0, 0}, {1, 0}, {0, -0.0}, {0, 0}, {NAN, 0}};
   for (const bool sparse : {false, true}) {
-    exchange::Update update({{.rows = 5, .width = 2, .sparse = sparse}});
+    exchange::Update update(exchange::UpdateShape{{.rows = 5, .width = 2, .sparse = sparse}});
     put_rows(update, 0, [&](std::int64_t i, double* to) { std::copy_n(rows[i], 2, to); });
     if (sparse) {
       EXPECT_THAT(update.touched(0), ElementsAre(1, 2, 4));
@@ -31,7 +31,8 @@ TEST(PutRows, TouchesRowsThatAreNotPlainZero) {
 }
 
 TEST(AllRows, GivesZerosForRowsThatAreAbsent) {
-  exchange::Update update({{.rows = 9, .width = 2, .sparse = true}, {.rows = 1}});
+  exchange::Update update(
+      exchange::UpdateShape{{.rows = 9, .width = 2, .sparse = true}, {.rows = 1}});
   update.touch<double>(0, 6)[1] = 3;
   update.touch<double>(0, 2)[0] = -4;
   update.settle();
@@ -42,7 +43,7 @@ TEST(AllRows, GivesZerosForRowsThatAreAbsent) {
 }
 
 TEST(AllRows, CopiesNothingWhereAllRowsAreThere) {
-  exchange::Update update({{.rows = 4, .width = 1, .sparse = true}});
+  exchange::Update update(exchange::UpdateShape{{.rows = 4, .width = 1, .sparse = true}});
   for (std::int64_t row = 0; row < 4; ++row) update.touch<double>(0, row)[0] = 1;
   update.settle();
   std::vector<double> scratch;

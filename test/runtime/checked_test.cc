@@ -41,7 +41,7 @@ storage::Bytes sealed_update(const std::vector<double>& update) {
 
 // Reads an update of the size of `numbers` into it.
 bool was_read(const data::SafetensorsFile& file, std::vector<double>& numbers) {
-  exchange::Update update({{.rows = std::ssize(numbers)}});
+  exchange::Update update(exchange::UpdateShape{{.rows = std::ssize(numbers)}});
   if (!read_update(file, update)) return false;
   const std::span<const double> values = update.dense<double>(0);
   numbers.assign(values.begin(), values.end());
