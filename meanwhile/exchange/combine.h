@@ -54,9 +54,16 @@ void combine(Combine how, const T* a, const T* b, T* out, std::size_t size) {
   } else if constexpr (std::is_floating_point_v<T>) {
     for (std::size_t i = 0; i < size; ++i) out[i] = a[i] + b[i];
   } else {
-    bool overflow = false;
-    for (std::size_t i = 0; i < size; ++i) overflow |= __builtin_add_overflow(a[i], b[i], &out[i]);
-    if (overflow) throw_overflow();
+    // Overflow: both terms have the sign that the sum has not. g++ 12 at -O3 gets
+    // __builtin_add_overflow wrong where `out` is `a`.
+    std::uint64_t overflow = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto x = static_cast<std::uint64_t>(a[i]), y = static_cast<std::uint64_t>(b[i]);
+      const std::uint64_t sum = x + y;
+      overflow |= (x ^ sum) & (y ^ sum);
+      out[i] = static_cast<T>(sum);
+    }
+    if ((overflow >> 63) != 0) throw_overflow();
   }
 }
 

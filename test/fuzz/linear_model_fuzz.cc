@@ -75,15 +75,17 @@ void train(const data::SafetensorsFile& file, const Begin& begin) {
   linear::Linear learner(model.kind, linear::parameters_from_json(model.parameters));
   begin(learner);
   const Points points(model);
-  const std::vector<data::Shard> shards = data::deal(kRows, kShards, 7);
+  const data::Part part = data::whole(points.dataset, kShards, 7, 1);
   meanwhile::base::ThreadPool pool(1);
-  learner.attach({&points.dataset, shards, 7, false, true, points.label_values, nullptr, &pool});
+  learner.attach({.part = &part, .seed = 7, .pool = &pool});
+  meanwhile::learn::ShardMemory none;
   for (int round = 0; round < kRounds; ++round) {
-    std::vector<double> total(learner.update_size());
+    meanwhile::exchange::Update total(learner.update_shape());
     for (int shard = 0; shard < kShards; ++shard) {
-      std::vector<double> update(total.size());
-      learner.work(shard, update);
-      for (std::size_t i = 0; i < total.size(); ++i) total[i] += update[i];
+      meanwhile::exchange::Update update(learner.update_shape());
+      learner.work(shard, none, update);
+      update.settle();
+      total.add(update);
     }
     const auto outcome = learner.absorb(total);
     if (outcome.done || !std::isfinite(outcome.objective)) break;

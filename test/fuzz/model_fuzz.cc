@@ -49,8 +49,8 @@ void go_on(const data::SafetensorsFile& file) {
   kmeans::KMeans learner(parameters);
   learner.restore(file);
   const Points points(learner.model().cols > 0 ? std::min(learner.model().cols, kMost) : 2);
-  const std::vector<data::Shard> shards = data::deal(kRows, 1, 7);
-  learner.attach({&points.dataset, shards, 7, false});
+  const data::Part part = data::whole(points.dataset, 1, 7, 1);
+  learner.attach({.part = &part, .seed = 7});
   for (int round = 0; round < 12; ++round) {
     std::vector<double> update(learner.update_size());
     learner.work(0, update);
