@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <set>
@@ -38,6 +39,8 @@ struct SimStore {
   std::int64_t counter = 0;
   double now_s = 0;
   std::mt19937 random;
+  // Only submit() calls from several threads; put_if_absent() calls put().
+  std::recursive_mutex mutex;
 
   std::string fresh() { return fmt::format("{}", ++counter); }
 };
@@ -63,18 +66,21 @@ class SimBlobs final : public storage::BlobStore {
   explicit SimBlobs(SimLink& link) : link_(link) {}
   std::string name() const override { return "simulated"; }
   std::optional<storage::Blob> get(const std::string& name) override {
+    const std::lock_guard lock(link_.store.mutex);
     link_.call(storage::Request::kGet);
     const auto found = items().find(name);
     if (found == items().end()) return std::nullopt;
     return storage::Blob{found->second.bytes, found->second.etag};
   }
   std::string put(const std::string& name, std::span<const std::byte> bytes) override {
+    const std::lock_guard lock(link_.store.mutex);
     link_.call(storage::Request::kPut);
     SimStore::Item& item = items()[name];
     item = {{bytes.begin(), bytes.end()}, link_.store.fresh(), link_.store.now_s};
     return item.etag;
   }
   bool put_if_absent(const std::string& name, std::span<const std::byte> bytes) override {
+    const std::lock_guard lock(link_.store.mutex);
     const bool there = items().count(name) != 0;
     if (there) link_.call(storage::Request::kPut);
     if (!there) put(name, bytes);
@@ -82,6 +88,7 @@ class SimBlobs final : public storage::BlobStore {
   }
   bool put_if_match(const std::string& name, std::span<const std::byte> bytes,
                     const std::string& etag) override {
+    const std::lock_guard lock(link_.store.mutex);
     const auto found = items().find(name);
     const bool matches = found != items().end() && found->second.etag == etag;
     if (!matches) link_.call(storage::Request::kPut);
@@ -89,6 +96,7 @@ class SimBlobs final : public storage::BlobStore {
     return matches;
   }
   std::vector<storage::BlobInfo> list(const std::string& prefix) override {
+    const std::lock_guard lock(link_.store.mutex);
     link_.call(storage::Request::kList);
     std::vector<storage::BlobInfo> listed;
     for (auto at = items().lower_bound(prefix); at != items().end(); ++at) {
@@ -99,6 +107,7 @@ class SimBlobs final : public storage::BlobStore {
     return listed;
   }
   void remove(std::span<const std::string> names) override {
+    const std::lock_guard lock(link_.store.mutex);
     link_.call(storage::Request::kRemove);
     for (const std::string& name : names) items().erase(name);
   }
