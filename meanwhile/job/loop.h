@@ -38,7 +38,7 @@ struct LoopResult {
   learn::Ending ending = learn::Ending::kNone;
   bool done = false;         // the learner said so; if not, the job can be resumed
   bool interrupted = false;  // `stop` was set: a checkpoint was written, but no model
-  // Of the last kTrain or kScore round; NaN when this call finished none.
+  // The objective of the last kTrain or kScore round; NaN when there was none.
   double objective = std::numeric_limits<double>::quiet_NaN();
   double train_s = 0;  // of this call
   std::string model_sha256;

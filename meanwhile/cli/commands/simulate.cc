@@ -23,7 +23,7 @@ using plan::Simulated;
 
 namespace {
 
-// Of the picture in a terminal: columns at most, and rows.
+// Size of the picture in a terminal: columns at most, and rows.
 constexpr int kMostColumns = 100, kRows = 12;
 
 Json to_json(const plan::FaultModel& faults) {

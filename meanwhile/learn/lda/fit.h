@@ -42,7 +42,7 @@ struct Fit {
   Attachment job;
   std::int64_t rows = 0, rounds_a_pass = 1;
   int busy_shards = 0;
-  // Of the present topics, in rounds that measure documents.
+  // Measures the present topics, in rounds that measure documents.
   std::unique_ptr<Measurer> measurer;
 
   // Carried from round to round. words: 0 until it is known.

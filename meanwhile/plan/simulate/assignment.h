@@ -1,4 +1,4 @@
-// Who does what of a step at a store, and how long each piece takes, for store.cc.
+// Which worker does which task of a step at a store, and how long each takes, for store.cc.
 #pragma once
 
 #include <vector>

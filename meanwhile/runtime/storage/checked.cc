@@ -14,7 +14,7 @@ namespace meanwhile::runtime {
 
 namespace {
 
-// Of all that the file says but the hash itself.
+// The hash of all that the file says but the hash itself.
 std::string hash_of(const Tensors& tensors, const data::Metadata& metadata) {
   base::Sha256 hash;
   hash.add(data::sha256(tensors));

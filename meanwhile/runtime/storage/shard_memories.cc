@@ -40,7 +40,7 @@ std::vector<std::pair<std::string, storage::Bytes>> ShardMemories::blobs(std::in
   return all;
 }
 
-// Of each shard the steps up to `step` at which its memory is known, newest first. The memory
+// For each shard, the steps up to `step` at which its memory is known, newest first. The memory
 // before step 0 is zeros, unless the job was submitted with some.
 std::map<int, std::vector<std::int64_t>> ShardMemories::saves(const std::set<int>& shards,
                                                               std::int64_t step) {

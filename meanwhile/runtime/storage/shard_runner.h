@@ -40,7 +40,7 @@ class ShardRunner {
   std::int64_t step() const { return step_; }      // to be done next; -1 before catch_up()
   std::int64_t rounds() const { return rounds_; }  // of training, done
   std::int64_t rounds_left() const { return learner_->rounds_left(); }
-  // Of the state it began from.
+  // Metadata of the state that this runner began from.
   const data::Metadata& state_metadata() const { return state_metadata_; }
   exchange::UpdateShape update_shape() const { return learner_->update_shape(); }
   int threads() const { return pool_.size(); }
@@ -74,7 +74,7 @@ class ShardRunner {
 
   // The present state, as a blob; `more` goes into its metadata.
   storage::Bytes state(data::Metadata more = {}) const;
-  // Of what was learned.
+  // The hash of what was learned.
   std::string model_sha256() const;
 
  private:
