@@ -152,10 +152,10 @@ int main() try {
   std::string first;
   for (const int workers : {1, 2}) {
     LeastSquares learner({});
-    const job::TrainResult result = job::train(learner, data, {.workers = workers});
+    const job::TrainResult result = job::train(learner, data, {.threads = workers});
     const std::vector<double>& w = learner.coefficients();
     std::cout << fmt::format("{} workers: y = {:.4f} a + {:.4f} b + {:.4f} after {} rounds, {}\n",
-                             result.workers, w[0], w[1], w[2], result.rounds,
+                             result.threads, w[0], w[1], w[2], result.rounds,
                              result.stopped_because);
     if (first.empty()) first = result.model_sha256;
     if (result.model_sha256 != first || std::abs(w[0] - 2) > 1e-4) {

@@ -36,7 +36,7 @@ constexpr std::int64_t kMaxTraceEvents = 200'000;
 class Loop {
  public:
   Loop(Engine& engine, const LoopOptions& options, RunDirectory* run, const std::atomic<bool>* stop,
-       const Observer& observe)
+       const ObserveRound& observe)
       : engine_(engine), options_(options), run_(run), stop_(stop), observe_(observe) {
     result_.rounds = options.rounds_done;
   }
@@ -65,7 +65,7 @@ class Loop {
   const LoopOptions& options_;
   RunDirectory* const run_;
   const std::atomic<bool>* const stop_;
-  const Observer& observe_;
+  const ObserveRound& observe_;
   base::Trace trace_;
   std::int64_t trace_events_ = 0;
   double begin_s_ = 0;       // of this call
@@ -219,7 +219,7 @@ void Loop::finish() {
 }  // namespace
 
 LoopResult run_loop(Engine& engine, const LoopOptions& options, RunDirectory* run,
-                    const std::atomic<bool>* stop, const Observer& observe) {
+                    const std::atomic<bool>* stop, const ObserveRound& observe) {
   return Loop(engine, options, run, stop, observe).run();
 }
 

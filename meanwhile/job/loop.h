@@ -30,7 +30,7 @@ struct RoundEvent {
   double elapsed_s = 0;  // since training began, the time before a resume included
   learn::Outcome outcome;
 };
-using Observer = std::function<void(const RoundEvent&)>;
+using ObserveRound = std::function<void(const RoundEvent&)>;
 
 struct LoopResult {
   std::int64_t rounds = 0;  // kTrain rounds, those before a resume included
@@ -54,6 +54,6 @@ struct LoopResult {
 // worker that is told to stop, or whose time is up, stops all after the present round.
 // THROWS what Engine::round() does, after it has told the other workers.
 LoopResult run_loop(Engine& engine, const LoopOptions& options, RunDirectory* run = nullptr,
-                    const std::atomic<bool>* stop = nullptr, const Observer& observe = {});
+                    const std::atomic<bool>* stop = nullptr, const ObserveRound& observe = {});
 
 }  // namespace meanwhile::job

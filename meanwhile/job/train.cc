@@ -8,16 +8,16 @@
 namespace meanwhile::job {
 
 TrainResult train(learn::RoundLearner& learner, const data::Part& data, const TrainOptions& options,
-                  RunDirectory* run, const std::atomic<bool>* stop, const Observer& observe) {
-  const int nodes = options.transport == nullptr ? 1 : options.transport->size();
+                  RunDirectory* run, const std::atomic<bool>* stop, const ObserveRound& observe) {
+  const int workers = options.transport == nullptr ? 1 : options.transport->size();
   const std::int64_t limit =
       options.memory_limit_bytes == 0 ? base::memory_bytes() / 4 * 3 : options.memory_limit_bytes;
-  // Each of several nodes touches its own rows only: nothing is to be made resident beyond them.
-  const bool release = data.data.mapped && data::byte_size(data.data) / nodes > limit;
-  if (!release && nodes == 1) data::make_resident(data.data);
+  // Each of several workers touches its own rows only: nothing is to be made resident beyond them.
+  const bool release = data.data.mapped && data::byte_size(data.data) / workers > limit;
+  if (!release && workers == 1) data::make_resident(data.data);
 
   SumEngine engine(learner, data,
-                   {.threads = options.workers == 0 ? base::hardware_threads() : options.workers,
+                   {.threads = options.threads == 0 ? base::hardware_threads() : options.threads,
                     .seed = options.seed,
                     .release = release,
                     .transport = options.transport,
@@ -27,8 +27,8 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
                     .resumed_from = options.resumed_from});
   TrainResult result;
   result.shards = static_cast<int>(data.shards.size());
-  result.nodes = nodes;
-  result.workers = engine.threads() * nodes;
+  result.workers = workers;
+  result.threads = engine.threads();
   const LoopOptions loop = {.rounds_done = options.rounds_done,
                             .time_limit_s = options.time_limit_s,
                             .checkpoint_seconds = options.checkpoint_seconds,
@@ -36,19 +36,19 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
                             .predicted = options.predicted,
                             .about = {{"seed", options.seed},
                                       {"shards", result.shards},
-                                      {"workers", result.workers},
-                                      {"nodes", nodes}}};
+                                      {"threads", result.threads},
+                                      {"workers", workers}}};
   static_cast<LoopResult&>(result) = run_loop(engine, loop, run, stop, observe);
   return result;
 }
 
 TrainResult train(learn::RoundLearner& learner, const data::Dataset& data,
                   const TrainOptions& options, RunDirectory* run, const std::atomic<bool>* stop,
-                  const Observer& observe) {
-  const int workers = options.workers == 0 ? base::hardware_threads() : options.workers;
+                  const ObserveRound& observe) {
+  const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
   const int shards =
-      options.shards == 0 ? data::default_shards(data::byte_size(data), workers) : options.shards;
-  const data::Part part = data::whole(data, shards, options.seed, workers);
+      options.shards == 0 ? data::default_shards(data::byte_size(data), threads) : options.shards;
+  const data::Part part = data::whole(data, shards, options.seed, threads);
   return train(learner, part, options, run, stop, observe);
 }
 

@@ -16,7 +16,7 @@
 namespace meanwhile::job {
 
 struct TrainOptions {
-  int workers = 0;  // threads of this node; 0: all the machine offers
+  int threads = 0;  // of this worker; 0: all the machine offers
   int shards = 0;   // 0: data::default_shards(). Of a Part: those it was dealt to
   std::uint64_t seed = 0;
   std::int64_t rounds_done = 0;  // rounds behind the state that the learner was restored from
@@ -24,8 +24,8 @@ struct TrainOptions {
   double checkpoint_seconds = 10;  // 0: after every kTrain round
   // Of mapped data kept resident; 0: three quarters of what the machine or the cgroup has.
   std::int64_t memory_limit_bytes = 0;
-  // The other nodes of the job; null: there are none. Every node calls train() with its own part of
-  // the same data, a learner in the same state and the same options (but for workers).
+  // The other workers of the run; null: there are none. Every worker calls train() with its own
+  // part of the same data, a learner in the same state and the same options (but for threads).
   transport::Transport* transport = nullptr;
   Exchange exchange = Exchange::kAllreduce;
   const data::Part* eval = nullptr;  // held-out rows for learners that look at some
@@ -36,19 +36,20 @@ struct TrainOptions {
 };
 
 struct TrainResult : LoopResult {
-  int workers = 0, shards = 0;  // workers: threads of all nodes
-  int nodes = 1;
+  int threads = 0;  // of this worker
+  int workers = 1;
+  int shards = 0;
 };
 
-// Trains `learner` on `data`: see run_loop(). What one node throws, all throw: "worker 3: ...".
+// Trains `learner` on `data`: see run_loop(). What one worker throws, all throw: "worker 3: ...".
 // THROWS what the learner throws, with its name, the round and the shard before the message;
 // Error(kFailed) when the objective is not finite.
 TrainResult train(learn::RoundLearner& learner, const data::Part& data, const TrainOptions& options,
                   RunDirectory* run = nullptr, const std::atomic<bool>* stop = nullptr,
-                  const Observer& observe = {});
-// All rows are here, and this is the only node.
+                  const ObserveRound& observe = {});
+// All rows are here, and this is the only worker.
 TrainResult train(learn::RoundLearner& learner, const data::Dataset& data,
                   const TrainOptions& options, RunDirectory* run = nullptr,
-                  const std::atomic<bool>* stop = nullptr, const Observer& observe = {});
+                  const std::atomic<bool>* stop = nullptr, const ObserveRound& observe = {});
 
 }  // namespace meanwhile::job

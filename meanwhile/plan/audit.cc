@@ -45,7 +45,7 @@ Audit audit(const Expected& expected, const Measured& measured) {
   const auto rounds = static_cast<double>(spent.rounds);
   Audit audit;
   audit.learner = job.learner;
-  audit.runtime = to_string(setting.runtime);
+  audit.runtime = job::runtime_name(setting.medium);
   audit.machine = machine.name;
   audit.workers = workers;
   audit.rounds = rounds;
@@ -61,7 +61,7 @@ Audit audit(const Expected& expected, const Measured& measured) {
   }
   // A store's bill is of all steps, and of the rows on their way there and back.
   double bytes = rounds * point.round.bytes, requests = rounds * point.round.requests;
-  if (setting.runtime == Runtime::kStorage) {
+  if (setting.medium == Medium::kStorage) {
     for (const learn::Stretch& stretch : job.course) {
       if (stretch.phase == Phase::kTrain) continue;
       const Round round = predict_round(machine, stretch.round, job.shape, setting, workers);

@@ -14,7 +14,7 @@ std::vector<Point> curve(const Machine& machine, const Job& job, Setting setting
   std::vector<Point> points;
   for (const int w : workers) {
     Point point = predict(machine, job, setting, w);
-    if (!fixed_exchange && setting.runtime == Runtime::kMpi) {
+    if (!fixed_exchange && setting.medium == Medium::kNetwork) {
       Setting other = setting;
       other.exchange = setting.exchange == job::Exchange::kTree ? job::Exchange::kAllreduce
                                                                 : job::Exchange::kTree;
@@ -156,7 +156,7 @@ ScaleUp scale_up(const Machine& machine, const Job& job, const Setting& setting,
   std::vector<double> sizes, best_workers, seconds;
   for (const std::int64_t n : rows) {
     const std::vector<Point> points =
-        curve(machine, with_rows(job, n), setting, workers, setting.runtime != Runtime::kMpi);
+        curve(machine, with_rows(job, n), setting, workers, setting.medium != Medium::kNetwork);
     result.sizes.push_back({n, choose(points, {}).fastest});
     const Point& best = result.sizes.back().best;
     sizes.push_back(static_cast<double>(n));
@@ -174,7 +174,7 @@ std::vector<Point> weak_curve(const Machine& machine, const Job& job, const Sett
   for (const int w : workers) {
     const Job larger = with_rows(job, job.shape.rows * w);
     const std::vector<int> one = {w};
-    points.push_back(curve(machine, larger, setting, one, setting.runtime != Runtime::kMpi)[0]);
+    points.push_back(curve(machine, larger, setting, one, setting.medium != Medium::kNetwork)[0]);
   }
   return points;
 }

@@ -13,10 +13,6 @@ using base::Error;
 using base::ErrorKind;
 using learn::Phase;
 
-std::string to_string(Runtime runtime) {
-  return runtime == Runtime::kThreads ? "threads" : runtime == Runtime::kMpi ? "mpi" : "storage";
-}
-
 namespace {
 
 int shards_of(const Setting& setting, int workers) {
@@ -27,7 +23,7 @@ int shards_of(const Setting& setting, int workers) {
 // memory and power, and more threads than cores share cores.
 double speed(const Machine& machine, const Setting& setting, int workers) {
   if (machine.cores <= 0) return 1;
-  const bool processes = setting.runtime != Runtime::kThreads;
+  const bool processes = setting.medium != Medium::kMemory;
   const int threads = processes ? setting.threads : 1;
   const int busy = processes ? std::min(setting.together, workers) * threads : workers;
   if (busy > machine.cores) return threads * machine.together * machine.cores / busy;
@@ -46,7 +42,7 @@ double own_sum_seconds(const Machine& machine, const Setting& setting, double up
                        int workers) {
   const int shards = shards_of(setting, workers);
   double additions = std::ceil(1.0 * shards / workers) - 1;
-  if (setting.runtime == Runtime::kThreads) {
+  if (setting.medium == Medium::kMemory) {
     const int hands = machine.cores > 0 ? std::min(workers, machine.cores) : workers;
     additions = 1.0 * (shards - 1) / hands;
   }
@@ -59,7 +55,7 @@ double per_byte(double own, double shared, int at_once) {
 }
 
 bool alone(const Machine& machine, const Setting& setting, int workers) {
-  return workers == 1 && !(setting.runtime == Runtime::kStorage && machine.storage &&
+  return workers == 1 && !(setting.medium == Medium::kStorage && machine.storage &&
                            !machine.storage->separate_reducers);
 }
 
@@ -75,13 +71,13 @@ void check(const Machine& machine, const Job& job, const Setting& setting, int w
     refuse("expected no more values than rows x columns");
   }
   if (workers < 1) throw Error(ErrorKind::kInput, "{} workers: expected at least one", workers);
-  if (setting.runtime == Runtime::kMpi && workers > 1 && !machine.network) {
+  if (setting.medium == Medium::kNetwork && workers > 1 && !machine.network) {
     throw Error(ErrorKind::kInput,
                 "machine '{}' says nothing of a network, which workers of MPI need: add [network] "
                 "with bandwidth and latency, or calibrate it with mpirun",
                 machine.name);
   }
-  if (setting.runtime == Runtime::kStorage && !machine.storage) {
+  if (setting.medium == Medium::kStorage && !machine.storage) {
     throw Error(ErrorKind::kInput,
                 "machine '{}' says nothing of storage: add [storage] with read, write and latency, "
                 "or calibrate it with `store`",
@@ -148,13 +144,13 @@ runtime::StepCost storage_step(const Machine& machine, const Setting& setting, i
 }
 
 double load_seconds(const Machine& machine, const Job& job, const Setting& setting, int workers) {
-  const bool stored = setting.runtime == Runtime::kStorage && !alone(machine, setting, workers);
+  const bool stored = setting.medium == Medium::kStorage && !alone(machine, setting, workers);
   const double value_bytes = machine.storage ? machine.storage->value_bytes : 4;
   const double bytes =
       job.load_bytes > 0 ? job.load_bytes : value_bytes * static_cast<double>(job.shape.stored);
   const double share = largest_share(setting, workers);
   if (!stored) {
-    const bool own_disks = setting.runtime == Runtime::kMpi;
+    const bool own_disks = setting.medium == Medium::kNetwork;
     return machine.disk > 0 ? bytes * (own_disks ? share : 1) / machine.disk : 0;
   }
   return share * bytes * per_byte(machine.storage->read, machine.storage->aggregate, workers);
@@ -169,7 +165,7 @@ double price_of(const Price& price, int processes, double seconds, double reques
 
 int processes_of(const Machine& machine, const Setting& setting, int workers) {
   const bool more =
-      setting.runtime == Runtime::kStorage && machine.storage && machine.storage->separate_reducers;
+      setting.medium == Medium::kStorage && machine.storage && machine.storage->separate_reducers;
   return workers + (more ? runtime::separate_reducers(workers) : 0);
 }
 
@@ -181,10 +177,10 @@ Round predict_round(const Machine& machine, const learn::Cost& cost, const learn
   round.absorb = absorb_seconds(machine, cost);
   round.exchange = own_sum_seconds(machine, setting, cost.update_bytes, workers);
   if (alone(machine, setting, workers)) return round;
-  if (setting.runtime == Runtime::kMpi) {
+  if (setting.medium == Medium::kNetwork) {
     round.exchange += exchange_seconds(machine, cost.update_bytes, setting, workers);
     round.bytes = sum_cost(cost.update_bytes, setting, workers).bytes;
-  } else if (setting.runtime == Runtime::kStorage) {
+  } else if (setting.medium == Medium::kStorage) {
     const runtime::StepCost step = storage_step(machine, setting, workers);
     round.exchange = 0;
     for (const runtime::Leg& leg : step.legs) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/job/runtime.h"
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/learner.h"
 #include "meanwhile/plan/machine.h"
@@ -18,8 +19,7 @@
 
 namespace meanwhile::plan {
 
-enum class Runtime { kThreads, kMpi, kStorage };
-std::string to_string(Runtime runtime);
+using job::Medium;
 
 // What is to be done.
 struct Job {
@@ -31,7 +31,7 @@ struct Job {
 
 // How it is to be done.
 struct Setting {
-  Runtime runtime = Runtime::kThreads;
+  Medium medium = Medium::kMemory;
   job::Exchange exchange = job::Exchange::kAllreduce;
   int shards = 0;  // 0: as many as workers
   // Where a worker is a process, and the machine's profile one of threads:

@@ -51,7 +51,7 @@ TrainResult train_on(const data::Dataset& data, const How& how, RunDirectory* ru
     threads.emplace_back([&, rank] {
       try {
         MemoryLearner learner(kRounds);
-        TrainOptions options{.workers = how.threads,
+        TrainOptions options{.threads = how.threads,
                              .seed = 3,
                              .checkpoint_seconds = checkpoint_seconds,
                              .transport = how.workers == 1 ? nullptr : &group.member(rank),

@@ -11,7 +11,7 @@ namespace {
 using learn::kmeans::KMeans;
 using learn::kmeans::Parameters;
 
-const TrainOptions kOptions = {.workers = 2, .shards = 4, .seed = 3};
+const TrainOptions kOptions = {.threads = 2, .shards = 4, .seed = 3};
 
 void expect_same_after_any_interruption(const data::Dataset& data, const Parameters& parameters,
                                         const std::vector<double>& centers = {}) {

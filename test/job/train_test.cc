@@ -50,7 +50,7 @@ std::size_t checkpoints_of(const RunDirectory& run) {
 TEST(Train, ConvergesToTheColumnMeans) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner learner({.max_iter = 200});
-  const TrainResult result = train(learner, data, {.workers = 2});
+  const TrainResult result = train(learner, data, {.threads = 2});
   const auto& x = std::get<data::Dense<float>>(data.x);
   for (std::int64_t j = 0; j < kCols; ++j) {
     double sum = 0;
@@ -69,7 +69,7 @@ TEST(Train, GivesTheSameBitsForEveryNumberOfWorkers) {
     std::set<std::string> models;
     for (const int workers : {1, 2, 3, 5, 8}) {
       ToyLearner learner({});
-      models.insert(train(learner, data, {.workers = workers, .shards = shards}).model_sha256);
+      models.insert(train(learner, data, {.threads = workers, .shards = shards}).model_sha256);
     }
     EXPECT_EQ(models.size(), 1u) << shards << " shards";
   }
@@ -78,8 +78,8 @@ TEST(Train, GivesTheSameBitsForEveryNumberOfWorkers) {
 TEST(Train, ReportsWhatRanRatherThanWhatWasAsked) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner learner({});
-  const TrainResult result = train(learner, data, {.workers = 8, .shards = 3});
-  EXPECT_EQ(result.workers, 3);
+  const TrainResult result = train(learner, data, {.threads = 8, .shards = 3});
+  EXPECT_EQ(result.threads, 3);
   EXPECT_EQ(result.shards, 3);
 }
 
@@ -88,7 +88,7 @@ TEST(Train, TellsTheObserverOfEveryRoundButCountsTrainingRoundsOnly) {
   ToyLearner learner({.max_iter = 4, .seed_steps = 2});
   std::vector<Phase> phases;
   std::vector<std::int64_t> rounds, left;
-  train(learner, data, {.workers = 1}, nullptr, nullptr, [&](const RoundEvent& event) {
+  train(learner, data, {.threads = 1}, nullptr, nullptr, [&](const RoundEvent& event) {
     phases.push_back(event.outcome.phase);
     rounds.push_back(event.round);
     left.push_back(event.rounds_left);
@@ -103,7 +103,7 @@ TEST(Train, RecordsTheRunInItsDirectory) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner learner({.max_iter = 4});
   RunDirectory run = RunDirectory::create(fresh_path("run"));
-  const TrainResult result = train(learner, data, {.workers = 2, .seed = 7}, &run);
+  const TrainResult result = train(learner, data, {.threads = 2, .seed = 7}, &run);
 
   const std::vector<Json> lines = metrics_of(run);
   ASSERT_EQ(lines.size(), 6u);
@@ -137,7 +137,7 @@ TEST(Train, TracesEachShardOfEachRoundAndPreparingAsOne) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner learner({.max_iter = 4, .seed_steps = 50});
   RunDirectory run = RunDirectory::create(fresh_path("run"));
-  train(learner, data, {.workers = 2, .shards = 3, .checkpoint_seconds = 1e9}, &run);
+  train(learner, data, {.threads = 2, .shards = 3, .checkpoint_seconds = 1e9}, &run);
   const Json trace = Json::parse(base::read_file(run.path() / "trace.json"));
   std::map<std::string, int> events;
   for (const Json& event : trace["traceEvents"]) ++events[event["name"].get<std::string>()];
@@ -147,7 +147,7 @@ TEST(Train, TracesEachShardOfEachRoundAndPreparingAsOne) {
 TEST(Train, ResumesAnInterruptedJobToTheSameBits) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner whole({});
-  const std::string expected = train(whole, data, {.workers = 2, .shards = 8}).model_sha256;
+  const std::string expected = train(whole, data, {.threads = 2, .shards = 8}).model_sha256;
   // The stop comes at another shard each time, at times before the first round has ended.
   for (const auto& [round, shard] :
        std::vector<std::pair<int, int>>{{1, 0}, {1, 7}, {4, 3}, {10, 2}, {11, 5}}) {
@@ -157,7 +157,7 @@ TEST(Train, ResumesAnInterruptedJobToTheSameBits) {
       if (first.seeded == 3 && r == at_round && s == at_shard) stop = true;
     };
     RunDirectory run = RunDirectory::create(fresh_path("run"));
-    const TrainResult interrupted = train(first, data, {.workers = 2, .shards = 8}, &run, &stop);
+    const TrainResult interrupted = train(first, data, {.threads = 2, .shards = 8}, &run, &stop);
     EXPECT_TRUE(interrupted.interrupted);
     EXPECT_FALSE(interrupted.done);
     EXPECT_EQ(run.run()["status"], "interrupted");
@@ -168,7 +168,7 @@ TEST(Train, ResumesAnInterruptedJobToTheSameBits) {
     ToyLearner second({});
     second.restore(state);
     const TrainResult result =
-        train(second, data, {.workers = 1, .shards = 8, .rounds_done = rounds_of(state)}, &again);
+        train(second, data, {.threads = 1, .shards = 8, .rounds_done = rounds_of(state)}, &again);
     EXPECT_EQ(result.model_sha256, expected);
     EXPECT_EQ(result.rounds, 10);
     EXPECT_EQ(again.run()["status"], "done");
@@ -183,7 +183,7 @@ TEST(Train, DropsTheRoundThatWasInterrupted) {
   learner.on_work = [&](std::int64_t round, int shard) {
     if (round == 5 && shard == 2) stop = true;
   };
-  const TrainResult result = train(learner, data, {.workers = 1, .shards = 8}, nullptr, &stop);
+  const TrainResult result = train(learner, data, {.threads = 1, .shards = 8}, nullptr, &stop);
   EXPECT_EQ(result.rounds, 4);
   EXPECT_EQ(learner.rounds, 4);
 }
@@ -220,7 +220,7 @@ TEST(Train, StopsAtTheTimeLimitWithAModel) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner learner({.max_iter = 1'000'000'000});
   RunDirectory run = RunDirectory::create(fresh_path("run"));
-  const TrainResult result = train(learner, data, {.workers = 1, .time_limit_s = 1e-9}, &run);
+  const TrainResult result = train(learner, data, {.threads = 1, .time_limit_s = 1e-9}, &run);
   EXPECT_EQ(result.rounds, 1);
   EXPECT_FALSE(result.done);
   EXPECT_FALSE(result.interrupted);
@@ -236,7 +236,7 @@ TEST(Train, SaysWhereALearnerFailed) {
     if (round == 7 && shard == 3) throw base::Error(base::ErrorKind::kFailed, "overflow");
   };
   try {
-    train(learner, data, {.workers = 2, .shards = 8});
+    train(learner, data, {.threads = 2, .shards = 8});
     FAIL() << "did not throw";
   } catch (const base::Error& e) {
     EXPECT_STREQ(e.what(), "toy round 7, shard 3: overflow");

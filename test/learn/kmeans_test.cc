@@ -58,7 +58,7 @@ TEST(KMeans, OneAnswerForAnyNumberOfWorkers) {
     std::set<std::string> hashes;
     for (const int workers : {1, 2, 3, 5, 8}) {
       hashes.insert(train(test::dense(x, 5), {.n_clusters = 10, .init = init, .n_init = 2},
-                          {.workers = workers, .shards = 8, .seed = 3})
+                          {.threads = workers, .shards = 8, .seed = 3})
                         .result.model_sha256);
     }
     EXPECT_EQ(hashes.size(), 1U) << to_string(init);

@@ -144,7 +144,7 @@ inline std::vector<double> matched(const std::vector<std::vector<double>>& truth
 
 inline job::TrainOptions with_shards(int shards, int workers = 2, std::uint64_t seed = 1) {
   job::TrainOptions options;
-  options.workers = workers;
+  options.threads = workers;
   options.shards = shards;
   options.seed = seed;
   return options;

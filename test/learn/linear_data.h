@@ -88,7 +88,7 @@ struct TrainedLinear {
 
 inline job::TrainOptions on(int shards, std::uint64_t seed = 1) {
   job::TrainOptions options;
-  options.workers = 2;
+  options.threads = 2;
   options.shards = shards;
   options.seed = seed;
   return options;

@@ -73,7 +73,7 @@ void expect_one_answer(const Make& make, const data::Dataset& rows,
   for (const int workers : {1, 3}) {
     const std::unique_ptr<RoundLearner> learner = make();
     job::TrainOptions options = test::on(kShards, 5);
-    options.workers = workers;
+    options.threads = workers;
     options.eval = eval;
     hashes.insert(job::train(*learner, data, options).model_sha256);
   }

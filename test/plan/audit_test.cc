@@ -13,7 +13,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // 4 workers, 8 shards; 2 s of work a round.
-Expected expected(Runtime runtime = Runtime::kMpi) {
+Expected expected(Medium medium = Medium::kNetwork) {
   Expected expected;
   Machine& machine = expected.machine;
   machine.name = "mine";
@@ -41,7 +41,7 @@ Expected expected(Runtime runtime = Runtime::kMpi) {
   expected.job.course = {{learn::Phase::kPrepare, 3, seeding},
                          {learn::Phase::kTrain, 100, cost},
                          {learn::Phase::kScore, 1, seeding}};
-  expected.setting.runtime = runtime;
+  expected.setting.medium = medium;
   expected.setting.shards = 8;
   expected.workers = 4;
   return expected;
@@ -64,8 +64,8 @@ Point predicted(const Expected& expected) {
 }
 
 TEST(Audit, PartsAddUp) {
-  for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
-    const Audit found = audit(expected(runtime), measured());
+  for (const Medium medium : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
+    const Audit found = audit(expected(medium), measured());
     double before = 0, after = 0;
     for (const auto& [name, part] : found.seconds_by_phase) {
       before += part.predicted;
@@ -75,7 +75,7 @@ TEST(Audit, PartsAddUp) {
     EXPECT_DOUBLE_EQ(found.seconds.measured, after);
     EXPECT_DOUBLE_EQ(after, 56);
     EXPECT_EQ(found.seconds_by_phase.size(), 6U);
-    EXPECT_EQ(found.runtime, to_string(runtime));
+    EXPECT_EQ(found.runtime, job::runtime_name(medium));
   }
 }
 
@@ -120,8 +120,8 @@ TEST(Audit, FindsTheRateThatWouldHavePredictedTheWork) {
     SCOPED_TRACE(seconds);
     Measured took = measured();
     took.seconds_by_phase.work = seconds;
-    for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
-      Expected usual = expected(runtime);
+    for (const Medium medium : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
+      Expected usual = expected(medium);
       expect_work_again(usual, took);
       usual.machine.cores = 2;
       usual.machine.together = 0.7;
@@ -159,10 +159,10 @@ TEST(Audit, KnowsNoRateOfARunTooShortToTell) {
 TEST(Audit, PricesWhatWasMeasured) {
   Measured took = measured();
   took.requests = 2e6;
-  const Audit found = audit(expected(Runtime::kStorage), took);
+  const Audit found = audit(expected(Medium::kStorage), took);
   EXPECT_DOUBLE_EQ(found.price.measured, 4 * 56 + 20);  // 1 a second of a worker, 10 a million
   took.price = 7;
-  EXPECT_EQ(audit(expected(Runtime::kStorage), took).price.measured, 7);
+  EXPECT_EQ(audit(expected(Medium::kStorage), took).price.measured, 7);
 }
 
 TEST(Audit, IsWhatItSays) {
@@ -178,8 +178,8 @@ TEST(Audit, IsWhatItSays) {
 }
 
 TEST(ExpectedRound, HasThePartsOfARound) {
-  const base::Json json = expected_round(expected(Runtime::kStorage));
-  const Point point = predicted(expected(Runtime::kStorage));
+  const base::Json json = expected_round(expected(Medium::kStorage));
+  const Point point = predicted(expected(Medium::kStorage));
   EXPECT_DOUBLE_EQ(json.at("work").get<double>(), point.round.work);
   EXPECT_DOUBLE_EQ(json.at("exchange").get<double>(), point.round.exchange);
   EXPECT_DOUBLE_EQ(json.at("absorb").get<double>(), point.round.absorb);
@@ -189,7 +189,7 @@ TEST(ExpectedRound, HasThePartsOfARound) {
   // A round is not billed by the hour begun.
   EXPECT_NEAR(json.at("price").get<double>(),
               4 * point.round.seconds() + point.round.requests / 1e6 * 10, 1e-9);
-  EXPECT_FALSE(expected_round(expected(Runtime::kThreads)).contains("requests"));
+  EXPECT_FALSE(expected_round(expected(Medium::kMemory)).contains("requests"));
 }
 
 TEST(ExpectedRound, RefusesWhatCannotBePredicted) {

@@ -35,7 +35,7 @@ Job job(double rounds = 5, double update_bytes = 8e3) {
 
 Setting at(Runtime runtime, int shards = 0) {
   Setting setting;
-  setting.runtime = runtime;
+  setting.medium = runtime;
   setting.shards = shards;
   return setting;
 }
@@ -63,7 +63,7 @@ TEST(Predict, PartsAddUp) {
   what.course[0].round.absorb_bytes = 1e7;
   what.course.push_back({learn::Phase::kPrepare, 3, what.course[0].round});
   what.course.push_back({learn::Phase::kScore, 2, what.course[0].round});
-  for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
+  for (const Runtime runtime : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
     for (const int workers : {1, 4, 7}) {
       SCOPED_TRACE(fmt::format("{} x {}", to_string(runtime), workers));
       const Point point = predict(m, what, at(runtime), workers);
@@ -78,7 +78,7 @@ TEST(Predict, PartsAddUp) {
       EXPECT_DOUBLE_EQ(point.bytes, 10 * point.round.bytes);
       EXPECT_GE(point.load, 3);
       EXPECT_DOUBLE_EQ(point.efficiency, point.speedup / point.processes);
-      EXPECT_EQ(point.requests > 0, runtime == Runtime::kStorage);
+      EXPECT_EQ(point.requests > 0, runtime == Medium::kStorage);
     }
   }
 }
@@ -88,7 +88,7 @@ TEST(Predict, OneWorkerIsNoFasterThanItself) {
   m.start = 3;
   m.disk = 1e5;  // 4 s
   m.round = 0.1;
-  for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi}) {
+  for (const Runtime runtime : {Medium::kMemory, Medium::kNetwork}) {
     const Point one = predict(m, job(), at(runtime), 1);
     EXPECT_DOUBLE_EQ(one.speedup, 1);
     EXPECT_DOUBLE_EQ(one.efficiency, 1);
@@ -101,7 +101,7 @@ TEST(Predict, OneWorkerIsNoFasterThanItself) {
 // Where nothing is in the way, P workers take a P-th of the time.
 TEST(Predict, WorkIsShared) {
   for (const int workers : {2, 3, 10, 1000}) {
-    const Point point = predict(machine(), job(5, 0), at(Runtime::kThreads), workers);
+    const Point point = predict(machine(), job(5, 0), at(Medium::kMemory), workers);
     EXPECT_NEAR(point.speedup, workers, 1e-9 * workers);
   }
 }
@@ -111,12 +111,12 @@ TEST(Predict, ThreadsBeyondTheCoresGainNothing) {
   m.cores = 4;
   m.together = 0.75;
   const auto seconds = [&](int workers) {
-    return predict(m, job(5, 8e6), at(Runtime::kThreads, 400), workers).seconds;
+    return predict(m, job(5, 8e6), at(Medium::kMemory, 400), workers).seconds;
   };
   EXPECT_LT(seconds(2), seconds(1));
   EXPECT_LT(seconds(4), seconds(2));
   // All together are as fast as the profile says.
-  EXPECT_NEAR(predict(m, job(), at(Runtime::kThreads, 400), 4).work, 50 / (4 * 0.75), 1e-9);
+  EXPECT_NEAR(predict(m, job(), at(Medium::kMemory, 400), 4).work, 50 / (4 * 0.75), 1e-9);
   for (const int more : {5, 8, 50, 400}) EXPECT_GE(seconds(more), seconds(4) * (1 - 1e-9));
 }
 
@@ -127,7 +127,7 @@ TEST(Predict, EveryCoreGains) {
     m.together = together;
     double before = std::numeric_limits<double>::infinity();
     for (int workers = 1; workers <= m.cores; ++workers) {
-      const double seconds = predict(m, job(), at(Runtime::kThreads), workers).seconds;
+      const double seconds = predict(m, job(), at(Medium::kMemory), workers).seconds;
       EXPECT_LT(seconds, before) << together << " " << workers;
       before = seconds;
     }
@@ -139,7 +139,7 @@ TEST(Predict, ThreadsAddTheUpdatesOfAllShards) {
   Machine m = machine();
   m.memory = 1e9;
   const auto exchange = [&](int shards, int workers) {
-    return predict(m, job(1, 1e8), at(Runtime::kThreads, shards), workers).exchange;
+    return predict(m, job(1, 1e8), at(Medium::kMemory, shards), workers).exchange;
   };
   EXPECT_EQ(exchange(1, 1), 0);
   EXPECT_NEAR(exchange(8, 1), 7 * 0.3, 1e-9);
@@ -152,12 +152,12 @@ TEST(Predict, ProcessesOnOneComputerShareItsCores) {
   m.cores = 4;
   m.together = 0.5;
   m.network = Network{1e12};
-  Setting apart = at(Runtime::kMpi), together = at(Runtime::kMpi);
+  Setting apart = at(Medium::kNetwork), together = at(Medium::kNetwork);
   together.together = 4;
   EXPECT_NEAR(predict(m, job(), apart, 4).work, 50.0 / 4, 1e-9);
   EXPECT_NEAR(predict(m, job(), together, 4).work, 50.0 / 4 / 0.5, 1e-9);
   // Threads of a process are as good as so many workers.
-  Setting threads = at(Runtime::kMpi);
+  Setting threads = at(Medium::kNetwork);
   threads.threads = 4;
   EXPECT_NEAR(predict(m, job(), threads, 2).work, 50.0 / 2 / (4 * 0.5), 1e-9);
   // More of them than cores share cores.
@@ -166,13 +166,13 @@ TEST(Predict, ProcessesOnOneComputerShareItsCores) {
 }
 
 TEST(Predict, ShardsAreNotCut) {
-  EXPECT_EQ(largest_share(at(Runtime::kThreads), 7), 1.0 / 7);
-  EXPECT_EQ(largest_share(at(Runtime::kThreads, 8), 1), 1);
-  EXPECT_EQ(largest_share(at(Runtime::kThreads, 8), 3), 3.0 / 8);
-  EXPECT_EQ(largest_share(at(Runtime::kThreads, 8), 8), 1.0 / 8);
-  EXPECT_EQ(largest_share(at(Runtime::kThreads, 8), 100), 1.0 / 8);
-  EXPECT_NEAR(predict(machine(), job(), at(Runtime::kThreads, 8), 3).work, 50 * 3.0 / 8, 1e-9);
-  EXPECT_NEAR(predict(machine(), job(), at(Runtime::kThreads, 8), 5).work, 50 * 2.0 / 8, 1e-9);
+  EXPECT_EQ(largest_share(at(Medium::kMemory), 7), 1.0 / 7);
+  EXPECT_EQ(largest_share(at(Medium::kMemory, 8), 1), 1);
+  EXPECT_EQ(largest_share(at(Medium::kMemory, 8), 3), 3.0 / 8);
+  EXPECT_EQ(largest_share(at(Medium::kMemory, 8), 8), 1.0 / 8);
+  EXPECT_EQ(largest_share(at(Medium::kMemory, 8), 100), 1.0 / 8);
+  EXPECT_NEAR(predict(machine(), job(), at(Medium::kMemory, 8), 3).work, 50 * 3.0 / 8, 1e-9);
+  EXPECT_NEAR(predict(machine(), job(), at(Medium::kMemory, 8), 5).work, 50 * 2.0 / 8, 1e-9);
 }
 
 TEST(Predict, HoursBegunArePaidFor) {
@@ -186,7 +186,7 @@ TEST(Predict, HoursBegunArePaidFor) {
   EXPECT_DOUBLE_EQ(price_of({0.5, 2, 0}, 1, 900, 0), 0.125);
   Machine m = machine();
   m.price = price;
-  const Point point = predict(m, job(), at(Runtime::kThreads), 2);
+  const Point point = predict(m, job(), at(Medium::kMemory), 2);
   EXPECT_DOUBLE_EQ(point.price, 1);
 }
 
@@ -194,10 +194,10 @@ TEST(Predict, PriceCountsSeedingAndScoringBesideTheRounds) {
   Machine m = machine();
   m.price = {3600, 0, 1};
   Job what = job();
-  EXPECT_DOUBLE_EQ(predict(m, what, at(Runtime::kThreads), 1).total_price, 50);
+  EXPECT_DOUBLE_EQ(predict(m, what, at(Medium::kMemory), 1).total_price, 50);
   what.course.push_back({learn::Phase::kPrepare, 2, what.course[0].round});
   what.course.push_back({learn::Phase::kScore, 1, what.course[0].round});
-  const Point point = predict(m, what, at(Runtime::kThreads), 1);
+  const Point point = predict(m, what, at(Medium::kMemory), 1);
   EXPECT_DOUBLE_EQ(point.price, 50);
   EXPECT_DOUBLE_EQ(point.total_price, 80);
 }
@@ -209,7 +209,7 @@ TEST(Predict, MoreRowsTakeLonger) {
   Storage storage;
   storage.read = 1e7;
   m.storage = storage;
-  for (const Runtime runtime : {Runtime::kThreads, Runtime::kMpi, Runtime::kStorage}) {
+  for (const Runtime runtime : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
     for (const int workers : {1, 3, 64}) {
       double before = 0;
       for (const std::int64_t rows : {1'000, 1'001, 5'000, 1'000'000, 1'000'000'000}) {
@@ -229,14 +229,14 @@ TEST(Predict, MoreRowsTakeLonger) {
 TEST(Predict, DataIsReadFromTheDiskThereIs) {
   Machine m = with_network({1e9});
   m.disk = 1e6;
-  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Runtime::kThreads), 4), 0.4);
-  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Runtime::kMpi), 4), 0.1);
-  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Runtime::kMpi, 6), 4), 0.4 * 2 / 6);
+  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Medium::kMemory), 4), 0.4);
+  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Medium::kNetwork), 4), 0.1);
+  EXPECT_DOUBLE_EQ(load_seconds(m, job(), at(Medium::kNetwork, 6), 4), 0.4 * 2 / 6);
   Job known = job();
   known.load_bytes = 3e6;
-  EXPECT_DOUBLE_EQ(load_seconds(m, known, at(Runtime::kThreads), 4), 3);
+  EXPECT_DOUBLE_EQ(load_seconds(m, known, at(Medium::kMemory), 4), 3);
   m.disk = 0;  // not known
-  EXPECT_EQ(load_seconds(m, known, at(Runtime::kThreads), 4), 0);
+  EXPECT_EQ(load_seconds(m, known, at(Medium::kMemory), 4), 0);
 }
 
 TEST(Predict, MemoryIsReadNoFasterThanItIs) {
@@ -244,18 +244,18 @@ TEST(Predict, MemoryIsReadNoFasterThanItIs) {
   m.memory = 1e9;
   Job what = job();
   what.course[0].round.bytes_read = 1e9;  // 1 s: hidden by 10 s of work
-  EXPECT_DOUBLE_EQ(predict(m, what, at(Runtime::kThreads), 1).work, 50);
+  EXPECT_DOUBLE_EQ(predict(m, what, at(Medium::kMemory), 1).work, 50);
   what.course[0].round.bytes_read = 40e9;
-  EXPECT_DOUBLE_EQ(predict(m, what, at(Runtime::kThreads), 1).work, 200);
+  EXPECT_DOUBLE_EQ(predict(m, what, at(Medium::kMemory), 1).work, 200);
 }
 
 TEST(Predict, TheRateIsThatOfTheShape) {
   Machine m = machine();
   m.rates = {{"test", false, 100, 1, 5e9}, {"test", true, 4, 1, 1e8}};
-  EXPECT_NEAR(predict(m, job(), at(Runtime::kThreads), 1).work, 10, 1e-3);
+  EXPECT_NEAR(predict(m, job(), at(Medium::kMemory), 1).work, 10, 1e-3);
   Job sparse = job();
   sparse.shape = {1000, 100, 4000, 2, true};  // four values a row
-  EXPECT_NEAR(predict(m, sparse, at(Runtime::kThreads), 1).work, 500, 1e-3);
+  EXPECT_NEAR(predict(m, sparse, at(Medium::kMemory), 1).work, 500, 1e-3);
 }
 
 double by(job::Exchange exchange, const Network& network, double bytes, int workers) {
@@ -309,21 +309,21 @@ TEST(PredictStorage, WhatIsWaitedForIsNoticedLater) {
   Machine m = machine();
   m.storage = storage_of(10e6, 0);
   m.storage->separate_reducers = true;
-  const double before = predict(m, job(), at(Runtime::kStorage), 16).round.exchange;
+  const double before = predict(m, job(), at(Medium::kStorage), 16).round.exchange;
   m.storage->notice = 0.25;
-  EXPECT_NEAR(predict(m, job(), at(Runtime::kStorage), 16).round.exchange, before + 3 * 0.25, 1e-9);
-  EXPECT_EQ(predict(m, job(), at(Runtime::kStorage), 1).round.exchange, 0);
+  EXPECT_NEAR(predict(m, job(), at(Medium::kStorage), 16).round.exchange, before + 3 * 0.25, 1e-9);
+  EXPECT_EQ(predict(m, job(), at(Medium::kStorage), 1).round.exchange, 0);
 }
 
 TEST(PredictStorage, MachinesThatOnlyAddArePaidForToo) {
   Machine m = machine();
   m.storage = storage_of(10e6, 0);
   m.price.hour = 1;
-  EXPECT_EQ(predict(m, job(), at(Runtime::kStorage), 16).processes, 16);
+  EXPECT_EQ(predict(m, job(), at(Medium::kStorage), 16).processes, 16);
   m.storage->separate_reducers = true;
-  EXPECT_EQ(predict(m, job(), at(Runtime::kStorage), 1).processes, 1);
-  EXPECT_DOUBLE_EQ(predict(m, job(), at(Runtime::kStorage), 1).speedup, 1);
-  const Point point = predict(m, job(), at(Runtime::kStorage), 16);
+  EXPECT_EQ(predict(m, job(), at(Medium::kStorage), 1).processes, 1);
+  EXPECT_DOUBLE_EQ(predict(m, job(), at(Medium::kStorage), 1).speedup, 1);
+  const Point point = predict(m, job(), at(Medium::kStorage), 16);
   EXPECT_EQ(point.processes, 16 + 5);
   EXPECT_DOUBLE_EQ(point.price, price_of(m.price, 21, point.seconds, 0));
 }
@@ -332,7 +332,7 @@ TEST(PredictStorage, WorkersThatShareABandwidthLoadNoFasterTogether) {
   Machine m = machine();
   m.storage = storage_of(1e6, 0);
   const auto load = [&](int workers) {
-    return load_seconds(m, job(), at(Runtime::kStorage), workers);
+    return load_seconds(m, job(), at(Medium::kStorage), workers);
   };
   EXPECT_DOUBLE_EQ(load(10), 4 * 100'000 / 1e6 / 10);
   m.storage->aggregate = 2e6;
@@ -343,21 +343,21 @@ TEST(PredictStorage, WorkersThatShareABandwidthLoadNoFasterTogether) {
 }
 
 TEST(PredictRefuses, WhatTheProfileSaysNothingOf) {
-  EXPECT_THAT(input_error_of([] { predict(machine(), job(), at(Runtime::kMpi), 2); }),
+  EXPECT_THAT(input_error_of([] { predict(machine(), job(), at(Medium::kNetwork), 2); }),
               AllOf(HasSubstr("machine 'test' says nothing of a network"), HasSubstr("[network]"),
                     HasSubstr("calibrate")));
-  EXPECT_THAT(input_error_of([] { predict(machine(), job(), at(Runtime::kStorage), 2); }),
+  EXPECT_THAT(input_error_of([] { predict(machine(), job(), at(Medium::kStorage), 2); }),
               AllOf(HasSubstr("machine 'test' says nothing of storage"), HasSubstr("[storage]"),
                     HasSubstr("`store`")));
   // One rank needs no network.
-  EXPECT_NO_THROW(predict(machine(), job(), at(Runtime::kMpi), 1));
+  EXPECT_NO_THROW(predict(machine(), job(), at(Medium::kNetwork), 1));
 }
 
 TEST(PredictRefuses, ShapesThatCannotBe) {
   const auto refused = [](const learn::Shape& shape) {
     Job what = job();
     what.shape = shape;
-    return input_error_of([&] { predict(machine(), what, at(Runtime::kThreads), 1); });
+    return input_error_of([&] { predict(machine(), what, at(Medium::kMemory), 1); });
   };
   EXPECT_THAT(refused({0, 10, 0}),
               AllOf(HasSubstr("0 rows x 10 columns"), HasSubstr("at least one row")));
@@ -371,7 +371,7 @@ TEST(PredictRefuses, ShapesThatCannotBe) {
 
 TEST(PredictRefuses, NoWorkers) {
   for (const int workers : {0, -3}) {
-    EXPECT_THAT(input_error_of([&] { predict(machine(), job(), at(Runtime::kThreads), workers); }),
+    EXPECT_THAT(input_error_of([&] { predict(machine(), job(), at(Medium::kMemory), workers); }),
                 HasSubstr(fmt::format("{} workers: expected at least one", workers)));
   }
 }

@@ -61,13 +61,13 @@ constexpr FaultModel kNone{.jitter = 0};
 
 Setting at(Runtime runtime, int shards = 0) {
   Setting setting;
-  setting.runtime = runtime;
+  setting.medium = runtime;
   setting.shards = shards;
   return setting;
 }
 
 void expect_as_predicted(const Machine& where, const Setting& setting, int workers) {
-  SCOPED_TRACE(fmt::format("{} with {} workers, {} shards", to_string(setting.runtime), workers,
+  SCOPED_TRACE(fmt::format("{} with {} workers, {} shards", to_string(setting.medium), workers,
                            setting.shards));
   const Job what = job(workers, 12);
   const Simulated simulated = simulate(where, what, setting, workers, kNone, 1);
@@ -89,15 +89,15 @@ void expect_as_predicted(const Machine& where, const Setting& setting, int worke
 
 TEST(Simulate, WithoutTroubleAgreesWithThePrediction) {
   for (const int workers : {1, 2, 3, 8, 9, 64, 100, 1000}) {
-    expect_as_predicted(machine(), at(Runtime::kThreads), workers);
-    expect_as_predicted(machine(), at(Runtime::kMpi), workers);
-    expect_as_predicted(machine(), at(Runtime::kMpi, 3 * workers + 1), workers);
-    Setting tree = at(Runtime::kMpi);
+    expect_as_predicted(machine(), at(Medium::kMemory), workers);
+    expect_as_predicted(machine(), at(Medium::kNetwork), workers);
+    expect_as_predicted(machine(), at(Medium::kNetwork, 3 * workers + 1), workers);
+    Setting tree = at(Medium::kNetwork);
     tree.exchange = job::Exchange::kTree;
     expect_as_predicted(machine(), tree, workers);
-    expect_as_predicted(machine(), at(Runtime::kStorage), workers);
-    expect_as_predicted(machine(), at(Runtime::kStorage, 4 * workers), workers);
-    expect_as_predicted(machine(), at(Runtime::kStorage, (workers + 1) / 2), workers);
+    expect_as_predicted(machine(), at(Medium::kStorage), workers);
+    expect_as_predicted(machine(), at(Medium::kStorage, 4 * workers), workers);
+    expect_as_predicted(machine(), at(Medium::kStorage, (workers + 1) / 2), workers);
   }
 }
 
@@ -105,7 +105,7 @@ TEST(Simulate, AgreesWhereOthersAdd) {
   Machine azure = machine();
   azure.storage->separate_reducers = true;
   for (const int workers : {1, 2, 5, 64, 1000}) {
-    expect_as_predicted(azure, at(Runtime::kStorage), workers);
+    expect_as_predicted(azure, at(Medium::kStorage), workers);
   }
 }
 
@@ -114,7 +114,7 @@ TEST(Simulate, AgreesWhereExchangeIsAll) {
   for (const int workers : {3, 64, 257}) {
     Job light = job(workers, 5);
     for (learn::Stretch& stretch : light.course) stretch.round.flops = 0;
-    for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+    for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
       const Simulated simulated = simulate(machine(), light, at(runtime), workers, kNone, 1);
       EXPECT_NEAR(simulated.ratio, 1, 0.01);
     }
@@ -125,7 +125,7 @@ TEST(Simulate, AgreesWhereExchangeIsAll) {
 TEST(Simulate, RoundsNeedNotBeWhole) {
   for (const double rounds : {0.0, 0.25, 7.5}) {
     const Job what = job(4, rounds);
-    const Simulated simulated = simulate(machine(), what, at(Runtime::kMpi), 4, kNone, 1);
+    const Simulated simulated = simulate(machine(), what, at(Medium::kNetwork), 4, kNone, 1);
     EXPECT_NEAR(simulated.ratio, 1, 1e-9);
   }
 }
@@ -137,7 +137,7 @@ TEST(Simulate, PartsAndRoundsAddUp) {
                        .deaths = 0.5,
                        .late_blobs = 0.01,
                        .lateness_s = 3};
-  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
     const Simulated simulated = simulate(machine(), job(64, 40), at(runtime), 64, all, 3);
     EXPECT_GT(simulated.deaths, 0);
     EXPECT_EQ(simulated.rounds.size(), 40U);
@@ -179,7 +179,7 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
     const int workers = static_cast<int>(std::exp(5 * uniform()));
     faults.deaths = 10 * seldom() / workers;
     const int shards = uniform() < 0.5 ? 0 : 1 + static_cast<int>(300 * uniform());
-    const Setting setting = at(uniform() < 0.7 ? Runtime::kStorage : Runtime::kMpi, shards);
+    const Setting setting = at(uniform() < 0.7 ? Medium::kStorage : Medium::kNetwork, shards);
     const Simulated simulated = simulate(where, job(workers, 8), setting, workers, faults, trial);
     const double rounds = std::accumulate(simulated.rounds.begin(), simulated.rounds.end(), 0.0);
     EXPECT_NEAR(simulated.load + rounds, simulated.seconds, 1e-9 * simulated.seconds);
@@ -194,7 +194,7 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
 
 TEST(Simulate, OneSeedOneResult) {
   const FaultModel faults{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
-  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
     const auto rounds = [&](std::uint64_t seed) {
       return simulate(machine(), job(50, 30), at(runtime), 50, faults, seed).rounds;
     };
@@ -216,7 +216,7 @@ TEST(Simulate, MoreTroubleIsNotFaster) {
     const double none = simulate(machine(), job(64, 30), at(runtime), 64, kNone, 7).seconds;
     EXPECT_GT(before, none) << what << " " << to_string(runtime);
   };
-  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
     expect_slower("jitter", runtime, {{.jitter = 0.02}, {.jitter = 0.1}, {.jitter = 0.3}});
     expect_slower("stragglers", runtime,
                   {{.jitter = 0, .stragglers = 0.001},
@@ -230,7 +230,7 @@ TEST(Simulate, MoreTroubleIsNotFaster) {
         {{.jitter = 0, .slow_links = 0.1}, {.jitter = 0, .slow_links = 0.1, .link_slowdown = 40}});
     expect_slower("deaths", runtime, {{.jitter = 0, .deaths = 0.2}, {.jitter = 0, .deaths = 1}});
   }
-  expect_slower("blobs", Runtime::kStorage,
+  expect_slower("blobs", Medium::kStorage,
                 {{.jitter = 0, .late_blobs = 0.001},
                  {.jitter = 0, .late_blobs = 0.01},
                  {.jitter = 0, .late_blobs = 0.01, .lateness_s = 10}});
@@ -243,7 +243,7 @@ TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
   const auto rounds = [&](int workers) {
     Job what = job(workers, 40);
     for (learn::Stretch& stretch : what.course) stretch.round.update_bytes = 0;
-    return simulate(machine(), what, at(Runtime::kMpi), workers, faults, 5).rounds;
+    return simulate(machine(), what, at(Medium::kNetwork), workers, faults, 5).rounds;
   };
   const std::vector<double> few = rounds(10), many = rounds(100);
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_GE(many[i], few[i] * (1 - 1e-3));
@@ -254,7 +254,7 @@ TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
   const auto simulated = [&](Runtime runtime) {
     return simulate(machine(), job(50, 50), at(runtime), 50, rare, 2);
   };
-  const Simulated ranks = simulated(Runtime::kMpi), store = simulated(Runtime::kStorage);
+  const Simulated ranks = simulated(Medium::kNetwork), store = simulated(Medium::kStorage);
   EXPECT_GT(ranks.max, 1000);
   EXPECT_EQ(ranks.speculated, 0);
   EXPECT_GT(store.speculated, 0);
@@ -264,14 +264,14 @@ TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
 
 TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
   const FaultModel deadly{.jitter = 0, .deaths = 0.5};
-  const Simulated ranks = simulate(machine(), job(20, 50), at(Runtime::kMpi), 20, deadly, 2);
+  const Simulated ranks = simulate(machine(), job(20, 50), at(Medium::kNetwork), 20, deadly, 2);
   ASSERT_GT(ranks.deaths, 0);
   // A restart, the data again, and at most a checkpoint and a round of 10 s each done once more.
   const double most = 60 + ranks.load + 2 * 10 + 2 * ranks.predicted.round.seconds();
   EXPECT_GT(ranks.recovery, 0);
   EXPECT_LE(ranks.recovery, static_cast<double>(ranks.deaths) * most);
 
-  const Simulated store = simulate(machine(), job(20, 50), at(Runtime::kStorage), 20, deadly, 2);
+  const Simulated store = simulate(machine(), job(20, 50), at(Medium::kStorage), 20, deadly, 2);
   ASSERT_GT(store.deaths, 0);
   EXPECT_GT(store.recovery, 0);
   EXPECT_LT(store.max, 60 + store.load + 4 * store.predicted.round.seconds());
@@ -279,7 +279,7 @@ TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
 
 TEST(Simulate, WorkersThatOnlyDieAreAnError) {
   const FaultModel deadly{.deaths = 1e6};
-  for (const Runtime runtime : {Runtime::kMpi, Runtime::kStorage}) {
+  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
     EXPECT_THAT(error_of(ErrorKind::kFailed,
                          [&] { simulate(machine(), job(10, 5), at(runtime), 10, deadly, 1); }),
                 HasSubstr("die faster than they work"));
@@ -288,9 +288,10 @@ TEST(Simulate, WorkersThatOnlyDieAreAnError) {
 
 TEST(Simulate, ImpossibleTroubleIsRefused) {
   const auto refused = [&](const char* what, const FaultModel& faults) {
-    EXPECT_THAT(error_of(ErrorKind::kUsage,
-                         [&] { simulate(machine(), job(2, 1), at(Runtime::kMpi), 2, faults, 1); }),
-                HasSubstr(what));
+    EXPECT_THAT(
+        error_of(ErrorKind::kUsage,
+                 [&] { simulate(machine(), job(2, 1), at(Medium::kNetwork), 2, faults, 1); }),
+        HasSubstr(what));
   };
   refused("stragglers 1.5: expected 0 to 1", {.stragglers = 1.5});
   refused("slowdown 0.5: expected at least 1", {.slowdown = 0.5});

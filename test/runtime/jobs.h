@@ -173,7 +173,7 @@ struct Job {
     if (kind.eval) eval = data::whole(*kind.eval, shards, kSeed, 1);
     const auto learner = kind.fresh();
     job::TrainOptions options;
-    options.workers = 2;
+    options.threads = 2;
     options.seed = kSeed;
     options.eval = eval ? &*eval : nullptr;
     const job::TrainResult result = job::train(*learner, part, options);

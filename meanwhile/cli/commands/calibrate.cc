@@ -10,6 +10,7 @@
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
+#include "meanwhile/base/host.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/cli/commands/commands.h"
@@ -18,7 +19,6 @@
 #include "meanwhile/cli/flags/plan_flags.h"
 #include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
-#include "meanwhile/cli/output/machine.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/learn/registry.h"
@@ -129,9 +129,9 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
   plan::Machine machine = plan::calibrate(context.registry, options);
   if (opened) store_.tidy();
   progress.clear();
-  const base::Json here = cli::machine();
+  const base::Json here = base::machine();
   machine.description = fmt::format(
-      "{}, {} threads, measured {}{}", here.value("cpu", ""), workers_, iso_time(),
+      "{}, {} threads, measured {}{}", here.value("cpu", ""), workers_, base::iso_time(),
       transport == nullptr ? "" : fmt::format(", a worker is one of {} ranks", transport->size()));
   machine.price.hour = store_.prices().per_hour;
   machine.price.million_requests = store_.prices().per_million_requests;

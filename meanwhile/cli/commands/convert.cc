@@ -10,12 +10,12 @@
 
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/host.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/input_flags.h"
 #include "meanwhile/cli/output/console.h"
-#include "meanwhile/cli/output/machine.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
 
@@ -82,7 +82,7 @@ struct Convert {
                              {"stored", result.stored},
                              {"bytes", result.bytes},
                              {"seconds", seconds},
-                             {"peak_rss_bytes", peak_rss_bytes()},
+                             {"peak_rss_bytes", base::peak_rss_bytes()},
                              {"out", out}}));
     } else {
       console.say(fmt::format("{}: {} rows x {} columns, {} values, {}, in {}\n", out, result.rows,

@@ -4,15 +4,16 @@
 #include <memory>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/host.h"
 #include "meanwhile/cli/commands/commands.h"
-#include "meanwhile/cli/commands/train_storage.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
-#include "meanwhile/cli/output/machine.h"
-#include "meanwhile/cli/output/run_record.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/job/run_record.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/result.h"
+#include "meanwhile/runtime/storage/storage_runtime.h"
 
 namespace meanwhile::cli {
 
@@ -43,8 +44,8 @@ class Fetch {
     const auto opened = store_.open();
     const runtime::JobRecord job = store_.job(*opened);
     const std::filesystem::path out =
-        out_.empty() ? next_run(job.learner) : std::filesystem::path(out_);
-    check_out(out);
+        out_.empty() ? job::next_run(job.learner) : std::filesystem::path(out_);
+    job::check_out(out);
     // Whether there is a result is known before a directory is made for it.
     base::SystemClock clock;
     static_cast<void>(runtime::result_of(*opened->store.blobs, job, clock));
@@ -54,7 +55,7 @@ class Fetch {
       record = {{"learner", job.learner},
                 {"parameters", job.parameters},
                 {"seed", job.seed},
-                {"runtime", "storage"},
+                {"runtime", job::runtime_name(job::Medium::kStorage)},
                 {"store", store_.url()},
                 {"job", job.id},
                 {"data",
@@ -63,11 +64,11 @@ class Fetch {
                   {"stored", job.data.stored()},
                   {"sha256", job.data.sha256},
                   {"paths", job.about.value("files", Json::array())}}},
-                {"versions", versions()},
+                {"versions", base::versions()},
                 {"submitted", job.about},
-                {"ended", iso_time()}};
+                {"ended", base::iso_time()}};
       directory.write_run(record);
-      record.update(fetch_job(*opened, job, store_, directory));
+      record.update(runtime::fetch_result(*opened, job, store_.prices(), directory, clock));
     } catch (...) {
       directory.discard();
       throw;
@@ -110,7 +111,7 @@ class Cancel {
     context.console.say(fmt::format("job {} is no longer at {}\n", job.id, store_.url()));
     if (left > 0) {
       context.console.say(fmt::format(
-          "note: {} of its workers had not left yet; they will when they see it\n", left));
+          "note: {} workers are still running; they will stop at their next heartbeat\n", left));
     }
     return kExitDone;
   }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "meanwhile/cli/output/run_record.h"
+#include "meanwhile/job/run_record.h"
 
 namespace meanwhile::cli {
 
@@ -87,7 +87,7 @@ Json describe_labels(const data::Dataset& data) {
 }  // namespace
 
 Json describe_data(const data::Dataset& data) {
-  Json json = shape_of(data);
+  Json json = job::shape_json(data);
   if (!data.labels.empty()) json["labels"] = describe_labels(data);
   if (!data.weights.empty()) {
     Summary summary;

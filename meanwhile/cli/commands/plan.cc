@@ -109,7 +109,7 @@ class Plan {
 
 std::vector<int> Plan::workers() const {
   if (!workers_.empty()) return parse_workers("--workers", workers_);
-  const bool threads = flags_.setting().runtime == plan::Runtime::kThreads;
+  const bool threads = flags_.setting().medium == plan::Medium::kMemory;
   const int most = threads ? std::max(1, flags_.machine().cores) : 256;
   return parse_workers("--workers", fmt::format("1..{}", most));
 }
@@ -162,7 +162,7 @@ Json Plan::head() const {
   const auto past = flags_.history().error(job.learner);
   return {{"learner", job.learner},
           {"machine", flags_.machine().name},
-          {"runtime", plan::to_string(flags_.setting().runtime)},
+          {"runtime", job::runtime_name(flags_.setting().medium)},
           {"scaling", scaling_},
           {"rows", job.shape.rows},
           {"dims", job.shape.cols},
@@ -181,7 +181,7 @@ std::string Plan::table(std::span<const Point> points, const plan::Choice& choic
     const bool power = (point.workers & (point.workers - 1)) == 0;
     if (power || points.size() <= 16) shown.insert(point.workers);
   }
-  const bool mpi = flags_.setting().runtime == plan::Runtime::kMpi;
+  const bool mpi = flags_.setting().medium == plan::Medium::kNetwork;
   std::string text =
       fmt::format("{:>8} {:>10} {:>14} {:>9} {:>11} {:>9} {:>7} {:>9}{}\n", "workers", "processes",
                   "time", "speedup", "efficiency", "price", "work", "exchange", mpi ? "  by" : "");
@@ -260,7 +260,7 @@ int Plan::strong(const Context& context) {
         fmt::format("{} of {} rows x {} columns, {} rounds at most, on {} ({})\n{}\n\n{}\n{}\n{}{}",
                     flags_.entry().name, flags_.job().shape.rows, flags_.job().shape.cols,
                     about["rounds"].get<double>(), flags_.machine().name,
-                    plan::to_string(flags_.setting().runtime), flags_.machine().description,
+                    job::runtime_name(flags_.setting().medium), flags_.machine().description,
                     table(points, choice), plan_text(points, choice, context.console.width()),
                     answer(choice), wish_text(choice)));
   }

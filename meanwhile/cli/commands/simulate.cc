@@ -122,7 +122,7 @@ class Simulate {
     if (json_) {
       Json json = {{"learner", flags_.job().learner},
                    {"machine", flags_.machine().name},
-                   {"runtime", plan::to_string(flags_.setting().runtime)},
+                   {"runtime", job::runtime_name(flags_.setting().medium)},
                    {"seed", seed_},
                    {"faults", to_json(faults_)}};
       json.update(to_json(outcome));
@@ -147,7 +147,7 @@ class Simulate {
     std::string text = fmt::format(
         "{} of {} rows x {} columns, {} rounds at most, on {} ({})\n{}\n", flags_.entry().name,
         flags_.job().shape.rows, flags_.job().shape.cols, outcome.rounds.size(),
-        flags_.machine().name, plan::to_string(flags_.setting().runtime), faults_text());
+        flags_.machine().name, job::runtime_name(flags_.setting().medium), faults_text());
     if (!outcome.rounds.empty()) {
       text += fmt::format("\n{}\n", report::as_text(curve_of(outcome), width, kRows));
     }

@@ -3,12 +3,14 @@
 
 #include <memory>
 
-#include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
-#include "meanwhile/cli/commands/train_storage.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/run_flags.h"
+#include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/run_observer.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/runtime/storage/storage_runtime.h"
 
 namespace meanwhile::cli {
 
@@ -20,7 +22,7 @@ class Submit {
  public:
   Submit(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
     store_.add_to(table, true);
-    add_job_flags(table, storage_);
+    store_job_.add_to(table);
     table.toggle("--create-container", create_, "make the container if it is not there")
         .group("Storage");
     table.toggle("--json", json_, "print the result as one JSON object").group("Job");
@@ -36,33 +38,27 @@ class Submit {
   int run(const Context& context) {
     Console& console = context.console;
     if (quiet_) console.be_quiet();
-    Asked& asked = flags_.asked();
-    asked.runtime = "storage";
     store_.check();
-    flags_.check(console);
+    job::RunSpec spec = flags_.spec();
+    spec.command = context.command_line;
     if (create_) store_.create_container();
-    Node node;
-    node.workers = base::hardware_threads();
-    const auto opened = store_.open();
-    const runtime::Submitted submitted = [&] {
-      Progress progress(console);
-      load(asked, progress, node);
-      const auto learner = make_learner(asked, console, node);
-      progress.step("submitting");
-      return submit_job(asked, storage_, context, node, *learner, *opened);
+    const runtime::SubmittedRun run = [&] {
+      RunObserver observer(console);
+      return runtime::submit_run(spec, context.registry, store_.place(), store_job_.lease_s(),
+                                 observer);
     }();
-    report(context, node, submitted);
+    report(context, run);
     return kExitDone;
   }
 
  private:
-  void report(const Context& context, const Node& node, const runtime::Submitted& submitted) const {
-    static constexpr const char* kFound[] = {"new", "was not whole, and is now",
-                                             "was there, and goes on", "was there, and is done"};
+  void report(const Context& context, const runtime::SubmittedRun& run) const {
+    static constexpr const char* kFound[] = {"new", "upload completed", "running", "finished"};
+    const runtime::Submitted& submitted = run.submitted;
     const runtime::JobRecord& job = submitted.job;
     const char* found = kFound[static_cast<int>(submitted.found)];
     if (json_) {
-      Json json = node.record;
+      Json json = run.record;
       json["job"] = job.id;
       json["found"] = found;
       json["store"] = store_.url();
@@ -79,9 +75,9 @@ class Submit {
         done ? "fetch" : "worker", shell_quoted(store_.url())));
   }
 
-  AskedFlags flags_;
+  RunFlags flags_;
   StoreFlags store_;
-  StorageAsked storage_;
+  StoreJobFlags store_job_;
   bool create_ = false, json_ = false, quiet_ = false;
 };
 

@@ -1,34 +1,33 @@
-// meanwhile train LEARNER: everything is checked first, then data is read, then rounds run.
+// meanwhile train LEARNER: flags become a spec and a runtime, job::run does the rest, and the
+// result is shown.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
-#include "meanwhile/cli/commands/train_audit.h"
-#include "meanwhile/cli/commands/train_node.h"
-#include "meanwhile/cli/commands/train_storage.h"
 #include "meanwhile/cli/flags/cluster.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/plan_flags.h"
+#include "meanwhile/cli/flags/run_flags.h"
 #include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/progress.h"
-#include "meanwhile/cli/output/run_record.h"
+#include "meanwhile/cli/output/run_observer.h"
 #include "meanwhile/cli/output/show.h"
-#include "meanwhile/learn/registry.h"
-#include "meanwhile/transport/threads.h"
+#include "meanwhile/job/run.h"
+#include "meanwhile/plan/run_planner.h"
+#include "meanwhile/runtime/mpi.h"
+#include "meanwhile/runtime/storage/storage_runtime.h"
+#include "meanwhile/runtime/threads.h"
 
 namespace meanwhile::cli {
 
-namespace fs = std::filesystem;
 using base::Error;
 using base::ErrorKind;
 using base::Json;
+using job::Medium;
 
 namespace {
 
@@ -50,139 +49,168 @@ std::string last_measures(const learn::Entry& entry, const Json& record) {
   return text.empty() ? text : text + "\n";
 }
 
+std::string counted(int number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+// "8 threads", "2 workers of 4 threads".
+std::string crew(const job::TrainResult& trained) {
+  const std::string threads = counted(trained.threads, "thread");
+  if (trained.workers == 1) return threads;
+  return fmt::format("{} of {}", counted(trained.workers, "worker"), threads);
+}
+
 class Train {
  public:
   static constexpr bool kOfManyRanks = true;
 
-  Train(const FlagTable& table, const learn::Entry& entry)
-      : flags_(table, entry), asked_(flags_.asked()) {
-    const auto job = [](const Flag& flag) { return flag.group("Job"); };
-    job(table.choice("--runtime", asked_.runtime, {"auto", "threads", "mpi", "storage"},
-                     "where workers live; auto: mpi when started by mpirun, storage with --store"));
-    workers_option_ = job(table.whole(
-        "--workers", workers_, "threads (of each rank, with mpi); 0: all the machine offers", 0));
-    job(table.choice(
-        "--exchange", asked_.exchange, {"auto", "allreduce", "tree"},
-        "who adds what of several workers' updates; auto: allreduce between ranks, and "
-        "within one process in shared memory. With threads, allreduce and tree give "
-        "every worker a model of its own, as on a cluster: to compare them"));
-    job(table.real("--time-limit", asked_.time_limit, "seconds of training; 0: none", 0));
-    job(table.real("--timeout", timeout_,
-                   "seconds to wait for a worker that gives no sign before the run is given up",
-                   0.1));
-    job(table.real("--checkpoint-seconds", asked_.checkpoint_seconds,
-                   "between checkpoints; 0: after every round", 0));
-    job(table.bytes("--memory-limit", asked_.memory_limit,
-                    "of mapped data kept in memory, such as 500M; default: three quarters of it"));
-    job(table.text("--machine", asked_.machine,
-                   "profile to predict the run with, and to learn from it: see 'meanwhile "
-                   "calibrate'; default: $MEANWHILE_MACHINE, yours, or generic"))
-        .type("NAME or FILE");
-    job(table.toggle("--plan", asked_.plan,
-                     "take the number of threads, the exchange and what is sent from the plan, "
-                     "where no flag says otherwise"));
-    job(table.text("--out", asked_.out, "run directory to write; default: runs/LEARNER-N"))
-        .type("DIR");
-    job(table.toggle("--json", json_, "print the result as one JSON object"));
-    job(table.toggle("--quiet", quiet_, "print nothing but errors"));
-    store_.add_to(table, false);
-    add_job_flags(table, storage_);
-    store_.add_prices(table);
-    table.footer(std::string("\n") + entry.examples);
-  }
-
+  Train(const FlagTable& table, const learn::Entry& entry);
   int run(const Context& context);
 
  private:
-  void check(Console& console, const Launched& launch);
-  int run_mpi(const Context& context);
-  int run_threads(const Context& context);
-  int finish(const Context& context, Node& node) const;
-  int report(const Context& context, Node& node) const;
+  Medium medium(const Launched& launch) const;
+  job::RunSpec spec(const Context& context) const;
+  int run_on(const Context& context, const job::RunSpec& spec, job::Runtime& runtime) const;
+  int run_mpi(const Context& context, const job::RunSpec& spec, const Launched& launch) const;
+  int report(const Context& context, const job::RunResult& result) const;
+  int show(const Context& context, const job::RunResult& result) const;
+  std::string text_of(const job::RunResult& result) const;
 
-  AskedFlags flags_;
-  Asked& asked_;
+  RunFlags flags_;
   StoreFlags store_;
-  StorageAsked storage_;
-  int workers_ = 0;
-  Flag workers_option_;
-  double timeout_ = transport::kDeadlineSeconds;
-  bool json_ = false, quiet_ = false;
+  StoreJobFlags store_job_;
+  std::string runtime_ = "auto", exchange_ = "auto", machine_, out_;
+  int threads_ = 0, workers_ = 0;
+  Flag threads_flag_, workers_flag_;
+  double time_limit_ = 0, timeout_ = transport::kDeadlineSeconds, checkpoint_seconds_ = 10;
+  std::int64_t memory_limit_ = 0;
+  bool plan_ = false, json_ = false, quiet_ = false;
 };
 
-void Train::check(Console& console, const Launched& launch) {
-  std::string& runtime = asked_.runtime;
-  if (runtime == "auto") {
-    runtime = launch.by_mpi ? "mpi" : store_.given() ? "storage" : "threads";
+Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
+  const auto job = [](const Flag& flag) { return flag.group("Job"); };
+  std::vector<std::string> runtimes = {"auto"};
+  for (const job::RuntimeKind& kind : job::kRuntimeKinds) runtimes.emplace_back(kind.name);
+  job(table.choice("--runtime", runtime_, runtimes,
+                   "where workers live; auto: mpi when started by mpirun, storage with --store"));
+  threads_flag_ = job(table.whole(
+      "--threads", threads_, "threads (of each rank, with mpi); 0: all the machine offers", 0));
+  workers_flag_ = job(table.whole(
+      "--workers", workers_,
+      "with --store: workers of this process, one thread each; 0: as many as the machine offers "
+      "threads",
+      0));
+  job(table.choice("--exchange", exchange_, {"auto", "allreduce", "tree"},
+                   "how the updates of several workers are added; auto: allreduce between ranks, "
+                   "and in shared memory within one process. With threads, allreduce and tree give "
+                   "every thread a model of its own, as on a cluster: to compare them"));
+  job(table.real("--time-limit", time_limit_, "seconds of training; 0: none", 0));
+  job(table.real("--timeout", timeout_,
+                 "seconds to wait for a worker that gives no sign before the run is given up",
+                 0.1));
+  job(table.real("--checkpoint-seconds", checkpoint_seconds_,
+                 "seconds between checkpoints; 0: after every round", 0));
+  job(table.bytes("--memory-limit", memory_limit_,
+                  "bytes of mapped data kept in memory, such as 500M; default: three quarters of "
+                  "the machine's"));
+  job(table.text("--machine", machine_,
+                 "profile to predict the run with, and to learn from it: see 'meanwhile "
+                 "calibrate'; default: $MEANWHILE_MACHINE, yours, or generic"))
+      .type("NAME or FILE");
+  job(table.toggle("--plan", plan_,
+                   "take the number of threads, the exchange and what is sent from the plan, "
+                   "where no flag says otherwise"));
+  job(table.text("--out", out_, "run directory to write; default: runs/LEARNER-N")).type("DIR");
+  job(table.toggle("--json", json_, "print the result as one JSON object"));
+  job(table.toggle("--quiet", quiet_, "print nothing but errors"));
+  store_.add_to(table, false);
+  store_job_.add_to(table);
+  store_.add_prices(table);
+  table.footer("\n" + entry.examples);
+}
+
+Medium Train::medium(const Launched& launch) const {
+  if (runtime_ == "auto") {
+    return launch.by_mpi ? Medium::kNetwork : store_.given() ? Medium::kStorage : Medium::kMemory;
   }
-  if (runtime != "mpi" && launch.size > 1) {
-    throw Error(ErrorKind::kUsage, "--runtime {}: {} ranks were started, and each would do all",
-                runtime, launch.size);
+  for (const job::RuntimeKind& kind : job::kRuntimeKinds) {
+    if (kind.name == runtime_) return kind.medium;
   }
-  if (store_.given() && runtime != "storage") {
-    throw Error(ErrorKind::kUsage, "--store: is for --runtime storage");
+  return Medium::kMemory;
+}
+
+job::RunSpec Train::spec(const Context& context) const {
+  job::RunSpec spec = flags_.spec();
+  if (exchange_ != "auto") {
+    spec.exchange = exchange_ == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
   }
-  if (!store_.given() && runtime == "storage") {
-    throw Error(ErrorKind::kUsage, "--runtime storage: needs --store, such as --store ./job");
-  }
-  if (runtime == "storage") {
-    if (asked_.time_limit > 0) {
-      throw Error(ErrorKind::kUsage,
-                  "--time-limit: not with --runtime storage, where no worker speaks for all; stop "
-                  "the workers, or give a smaller --max-iter");
-    }
-    if (asked_.exchange != "auto") {
-      throw Error(ErrorKind::kUsage,
-                  "--exchange: with --runtime storage, updates are added by "
-                  "groups and a root, always");
-    }
-    store_.check();
-  }
-  flags_.check(console);
-  asked_.workers_given = workers_option_.given();
-  if (!asked_.machine.empty() && launch.rank == 0) plan::open_machine(asked_.machine);
-  if (asked_.plan && asked_.resumed) {
-    throw Error(ErrorKind::kUsage, "--plan: a run that is resumed goes on as it was planned");
-  }
-  if (asked_.plan && runtime == "threads" && asked_.exchange != "auto") {
-    throw Error(ErrorKind::kUsage,
-                "--plan: with threads there is no exchange to choose; leave --exchange out");
-  }
-  if (!asked_.out.empty()) {
-    check_out(asked_.out);
-  } else {
-    asked_.out = asked_.resumed ? asked_.resume : next_run(asked_.entry.name).string();
-    if (!asked_.resumed) check_out(asked_.out);
-  }
-  if (workers_ == 0) workers_ = std::max(1, base::hardware_threads() / launch.local_size);
+  spec.plan = plan_;
+  spec.out = out_;
+  spec.time_limit_s = time_limit_;
+  spec.checkpoint_seconds = checkpoint_seconds_;
+  spec.memory_limit_bytes = memory_limit_;
+  spec.command = context.command_line;
+  return spec;
 }
 
 int Train::run(const Context& context) {
   if (quiet_) context.console.be_quiet();
-  check(context.console, launched());
-  if (asked_.runtime == "mpi") return run_mpi(context);
-  if (asked_.runtime == "storage") {
-    Node node;
-    node.workers = workers_;
-    storage_.timeout = timeout_;
-    run_on_store(asked_, store_, storage_, context, node);
-    return finish(context, node);
+  const Launched launch = launched();
+  const Medium medium = this->medium(launch);
+  if (medium != Medium::kNetwork && launch.size > 1) {
+    throw Error(ErrorKind::kUsage, "--runtime {}: {} ranks were started, and each would do all",
+                job::runtime_name(medium), launch.size);
   }
-  if (asked_.exchange != "auto") return run_threads(context);
-  Node node;
-  node.workers = workers_;
-  run_node(asked_, context, node);
-  return finish(context, node);
+  if (store_.given() && medium != Medium::kStorage) {
+    throw Error(ErrorKind::kUsage, "--store: is for --runtime storage");
+  }
+  if (!store_.given() && medium == Medium::kStorage) {
+    throw Error(ErrorKind::kUsage, "--runtime storage: needs --store, such as --store ./job");
+  }
+  if (workers_flag_.given() && medium != Medium::kStorage) {
+    throw Error(ErrorKind::kUsage,
+                "--workers: counts processes, and is for --store; the threads of a process are "
+                "--threads {}",
+                workers_);
+  }
+  if (threads_flag_.given() && medium == Medium::kStorage) {
+    throw Error(ErrorKind::kUsage,
+                "--threads: the workers of a store have one thread each; give --workers {}",
+                threads_);
+  }
+  const job::RunSpec spec = this->spec(context);
+  if (!machine_.empty() && launch.rank == 0) plan::open_machine(machine_);
+  switch (medium) {
+    case Medium::kNetwork:
+      job::check(spec, context.registry);
+      return run_mpi(context, spec, launch);
+    case Medium::kStorage: {
+      store_.check();
+      runtime::StorageRuntime runtime(store_.place(), context.registry,
+                                      {.workers = workers_,
+                                       .fixed = workers_flag_.given(),
+                                       .lease_s = store_job_.lease_s(),
+                                       .timeout_s = timeout_,
+                                       .prices = store_.prices()});
+      return run_on(context, spec, runtime);
+    }
+    case Medium::kMemory: {
+      runtime::Threads runtime({.threads = threads_,
+                                .fixed = threads_flag_.given(),
+                                .as_workers = spec.exchange.has_value(),
+                                .timeout_s = timeout_});
+      return run_on(context, spec, runtime);
+    }
+  }
+  return kExitFailed;
 }
 
-int Train::run_mpi(const Context& context) {
+int Train::run_mpi(const Context& context, const job::RunSpec& spec, const Launched& launch) const {
   Cluster cluster(timeout_);
-  Node node;
-  node.transport = &cluster.world();
-  node.workers = workers_;
   try {
-    run_node(asked_, context, node);
-    return finish(context, node);
+    const int all = std::max(1, base::hardware_threads() / launch.local_size);
+    runtime::Mpi runtime(cluster.world(), threads_ == 0 ? all : threads_, launch.local_size);
+    return run_on(context, spec, runtime);
   } catch (const Error& e) {
     cluster.give_up(context.console, e, exit_code(e));
   } catch (const std::exception& e) {
@@ -190,105 +218,78 @@ int Train::run_mpi(const Context& context) {
   }
 }
 
-// Every worker a node of its own, with its own rows and its own copy of the model.
-int Train::run_threads(const Context& context) {
-  transport::ThreadGroup group(workers_, timeout_);
-  std::vector<Node> nodes(static_cast<std::size_t>(workers_));
-  std::vector<std::thread> others;
-  for (int rank = 0; rank < workers_; ++rank) {
-    nodes[static_cast<std::size_t>(rank)].transport = &group.member(rank);
-  }
-  const auto run = [&](Node& node) {
-    try {
-      run_node(asked_, context, node);
-    } catch (const Error& e) {
-      node.transport->fail(e.kind(), e.what());
-      throw;
-    } catch (const std::exception& e) {
-      node.transport->fail(ErrorKind::kFailed, e.what());
-      throw;
-    }
-  };
-  struct Join {
-    std::vector<std::thread>& threads;
-    ~Join() {
-      for (std::thread& thread : threads) thread.join();
-    }
-  } join{others};
-  try {
-    for (std::size_t rank = 1; rank < nodes.size(); ++rank) {
-      others.emplace_back([&, rank] {
-        try {
-          run(nodes[rank]);
-        } catch (const std::exception&) {  // the first node says it, as it does what it throws
-        }
-      });
-    }
-  } catch (const std::system_error& e) {
-    group.member(0).fail(ErrorKind::kSystem, e.what());
-    throw Error(ErrorKind::kSystem, "--workers {}: only {} could be started: {}", workers_,
-                others.size() + 1, e.what());
-  }
-  run(nodes.front());
-  return finish(context, nodes.front());
+int Train::run_on(const Context& context, const job::RunSpec& spec, job::Runtime& runtime) const {
+  plan::RunPlanner planner([this] { return named_machine(machine_); });
+  const job::RunResult result = [&] {
+    RunObserver observer(context.console);
+    return job::run(spec, context.registry, runtime, observer, &planner);
+  }();
+  return report(context, result);
 }
 
-// What is left to be done and said when all rounds are done.
-int Train::finish(const Context& context, Node& node) const {
-  if (node.result && node.first()) return report(context, node);
-  if (node.result) return node.result->interrupted ? kExitInterrupted : kExitDone;
-  if (!node.first()) return kExitDone;
-  Json known = asked_.resumed->record;
-  context.console.say(fmt::format("{}: nothing is left to do: {}\n", asked_.resume,
+int Train::report(const Context& context, const job::RunResult& result) const {
+  if (result.first && !result.nothing_left) return show(context, result);
+  if (!result.first) return result.trained.interrupted ? kExitInterrupted : kExitDone;
+  Json known = result.record;
+  const std::string path = result.directory.string();
+  context.console.say(fmt::format("{}: nothing is left to do: {}\n", path,
                                   known.value("stopped_because", "it is done")));
-  known["out"] = asked_.resume;
+  known["out"] = path;
   if (json_) context.console.out(json_line(known));
   return kExitDone;
 }
 
-int Train::report(const Context& context, Node& node) const {
+std::string Train::text_of(const job::RunResult& result) const {
+  const Json& record = result.record;
+  const job::TrainResult& trained = result.trained;
+  const bool guessed =
+      !result.compared.empty() && record["audit"].value("machine", "") == "generic";
+  return fmt::format(
+      "{} of {} rows x {} columns: {} rounds, {}\n"
+      "objective {:.9g}, {} of training after {} of reading, {}, {} shards, {}\n"
+      "{}{}{}{}",
+      flags_.entry().name, record["data"]["rows"].get<std::int64_t>(),
+      record["data"]["cols"].get<std::int64_t>(), trained.rounds, trained.stopped_because,
+      trained.objective, duration(trained.train_s), duration(record["seconds"]["load"]),
+      crew(trained), trained.shards, record["simd"].get<std::string>(),
+      last_measures(flags_.entry(), trained.record),
+      record.contains("bill") ? bill_text(record["bill"]) : "", result.compared,
+      guessed ? "'meanwhile calibrate' measures this machine, for better predictions\n" : "");
+}
+
+int Train::show(const Context& context, const job::RunResult& result) const {
   Console& console = context.console;
-  const std::string compared = compare(asked_, console, node);
-  const job::RunDirectory& directory = *node.directory;
-  const job::TrainResult& result = *node.result;
-  if (!directory.aside().empty()) {
+  const job::TrainResult& trained = result.trained;
+  if (!result.aside.empty()) {
     console.say(fmt::format("note: the run that was at {} is now at {}\n",
-                            directory.path().string(), directory.aside().string()));
+                            result.directory.string(), result.aside.string()));
   }
   if (json_) {
-    console.out(json_line(result_json(asked_.entry, node.record, result)));
+    console.out(json_line(result.record));
     console.flush();
   }
   const std::string program = shell_quoted(context.command_line.front());
-  const std::string path = shell_quoted(directory.path().string());
-  const std::string resume = fmt::format("{} train {} {} --resume {}", program, asked_.entry.name,
-                                         asked_.input.as_typed(), path);
-  if (result.interrupted && asked_.runtime == "storage") {
+  const std::string path = shell_quoted(result.directory.string());
+  const std::string files = flags_.input().as_typed();
+  const std::string resume =
+      fmt::format("{} train {} {} --resume {}", program, flags_.entry().name, files, path);
+  if (trained.interrupted && store_.given()) {
     console.say(
         fmt::format("interrupted; the job waits at {0}: go on with the same command, or with {1} "
                     "worker --store {0}\n",
                     shell_quoted(store_.url()), program));
     return kExitInterrupted;
   }
-  if (result.interrupted) {
-    console.say(fmt::format("interrupted after round {}; go on with: {}\n", result.rounds, resume));
+  if (trained.interrupted) {
+    console.say(
+        fmt::format("interrupted after round {}; go on with: {}\n", trained.rounds, resume));
     return kExitInterrupted;
   }
-  const Json& shape = node.record["data"];
-  console.say(fmt::format(
-      "{} of {} rows x {} columns: {} rounds, {}\n"
-      "objective {:.9g}, {} of training after {} of reading, {} workers, {} shards, {}\n"
-      "{}{}{}run directory: {}\n\n"
-      "next:\n",
-      asked_.entry.name, shape["rows"].get<std::int64_t>(), shape["cols"].get<std::int64_t>(),
-      result.rounds, result.stopped_because, result.objective, duration(result.train_s),
-      duration(node.record["seconds"]["load"]), result.workers, result.shards,
-      node.record["simd"].get<std::string>(), last_measures(asked_.entry, result.record),
-      node.record.contains("bill") ? bill_text(node.record["bill"]) : "", compared, path));
-  if (!result.done) console.say(fmt::format("  {}\n", resume));
-  const bool topics = asked_.entry.of_text;
+  console.say(fmt::format("{}run directory: {}\n\nnext:\n", text_of(result), path));
+  if (!trained.done) console.say(fmt::format("  {}\n", resume));
+  const bool topics = flags_.entry().of_text;
   console.say(fmt::format("  {0} {1} {2}\n  {0} predict {2} {3} --out {4}.npy\n", program,
-                          topics ? "topics" : "inspect", path, asked_.input.as_typed(),
+                          topics ? "topics" : "inspect", path, files,
                           topics ? "mixtures" : "labels"));
   return kExitDone;
 }

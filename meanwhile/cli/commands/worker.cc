@@ -57,16 +57,17 @@ class WorkerCommand {
     const auto job = wait_for_job(*opened, stop);
     if (!job) return kExitInterrupted;
     runtime::WorkerOptions options;
-    options.id = worker_id();
+    options.id = runtime::worker_id();
     options.threads = threads_ == 0 ? base::hardware_threads() : threads_;
     options.polls_per_task_s = store_.polls_per_task_s();
     options.timeout_s = timeout_;
     options.stop = stop;
-    options.about = worker_about();
+    options.about = runtime::worker_about();
     const runtime::WorkerResult result = [&] {
       Progress progress(console);
-      return runtime::work(opened->store, opened->meter, *job, learner_of(context.registry, *job),
-                           options, [&](const job::RoundEvent& event) { progress.round(event); });
+      return runtime::work(opened->store, opened->meter, *job,
+                           runtime::learner_of(context.registry, *job), options,
+                           [&](const job::RoundEvent& event) { progress.round(event); });
     }();
     return report(context, options.id, result);
   }

@@ -110,7 +110,9 @@ PlanFlags::PlanFlags(const FlagTable& table, const learn::Entry& entry) : entry_
                  "profile: a TOML file, or one that is shipped; default: $MEANWHILE_MACHINE, "
                  "what 'calibrate' left for you, or generic"))
       .type("NAME or FILE");
-  job(table.choice("--runtime", runtime_, {"auto", "threads", "mpi", "storage"},
+  std::vector<std::string> runtimes = {"auto"};
+  for (const job::RuntimeKind& kind : job::kRuntimeKinds) runtimes.emplace_back(kind.name);
+  job(table.choice("--runtime", runtime_, runtimes,
                    "where workers would live; auto: by what the machine has"));
   job(table.choice("--exchange", exchange_, {"auto", "allreduce", "tree"},
                    "between ranks; auto: the faster for each number of workers"));
@@ -164,17 +166,17 @@ learn::Shape PlanFlags::shape() const {
 }
 
 void PlanFlags::settle_setting() {
-  using plan::Runtime;
+  using job::Medium;
   if (runtime_ == "auto") {
     const bool separate = machine_.storage && machine_.storage->separate_reducers;
-    setting_.runtime = separate           ? Runtime::kStorage
-                       : machine_.network ? Runtime::kMpi
-                       : machine_.storage ? Runtime::kStorage
-                                          : Runtime::kThreads;
+    setting_.medium = separate           ? Medium::kStorage
+                      : machine_.network ? Medium::kNetwork
+                      : machine_.storage ? Medium::kStorage
+                                         : Medium::kMemory;
   } else {
-    setting_.runtime = runtime_ == "threads" ? Runtime::kThreads
-                       : runtime_ == "mpi"   ? Runtime::kMpi
-                                             : Runtime::kStorage;
+    for (const job::RuntimeKind& kind : job::kRuntimeKinds) {
+      if (kind.name == runtime_) setting_.medium = kind.medium;
+    }
   }
   setting_.exchange = exchange_ == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
   setting_.shards = shards_;

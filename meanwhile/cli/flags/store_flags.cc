@@ -1,15 +1,10 @@
 #include "meanwhile/cli/flags/store_flags.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cctype>
 #include <cstdlib>
-#include <random>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/base/nearest.h"
-#include "meanwhile/base/version.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
@@ -30,16 +25,6 @@ storage::Credentials credentials() {
   };
   return {said("AZURE_STORAGE_CONNECTION_STRING"), said("AZURE_STORAGE_ACCOUNT"),
           said("AZURE_STORAGE_KEY"), said("AZURE_STORAGE_SAS_TOKEN")};
-}
-
-std::string host() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0) return "host";
-  std::string text;
-  for (const char c : std::string_view(name)) {
-    text += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_';
-  }
-  return text.substr(0, 60);
 }
 
 }  // namespace
@@ -76,6 +61,17 @@ std::unique_ptr<OpenStore> StoreFlags::open() const {
   return std::make_unique<OpenStore>(location(), credentials());
 }
 
+runtime::StorePlace StoreFlags::place() const {
+  return {url_, [this] { return open(); }, polls_per_task_s(), [this] { tidy(); }};
+}
+
+void StoreJobFlags::add_to(const FlagTable& table) {
+  table
+      .real("--lease", lease_s_,
+            "seconds without a heartbeat after which a worker's tasks go to others", 1)
+      .group("Storage");
+}
+
 double StoreFlags::polls_per_task_s() const {
   return location().kind == storage::Location::Kind::kDirectory ? 100 : 2;
 }
@@ -94,20 +90,6 @@ runtime::JobRecord StoreFlags::job(OpenStore& opened) const {
               "{}: holds no job; 'meanwhile submit LEARNER FILE --store {}' puts one there",
               opened.store.blobs->name(), shell_quoted(url_));
 }
-
-runtime::MakeLearner learner_of(const learn::Registry& registry, const runtime::JobRecord& job) {
-  const learn::Entry& entry = registry.at(job.learner);
-  return [&entry, parameters = job.parameters](const data::SafetensorsFile& state) {
-    return entry.restore(state, parameters);
-  };
-}
-
-std::string worker_id() {
-  std::random_device random;
-  return fmt::format("{}-{}-{:08x}", host(), getpid(), random());
-}
-
-Json worker_about() { return {{"host", host()}, {"pid", getpid()}, {"version", base::kVersion}}; }
 
 std::string bill_text(const Json& bill) {
   return fmt::format(

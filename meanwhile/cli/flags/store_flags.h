@@ -5,21 +5,14 @@
 #include <string>
 
 #include "meanwhile/cli/flags/flag_table.h"
-#include "meanwhile/learn/registry.h"
+#include "meanwhile/runtime/storage/open_store.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/runtime/storage/result.h"
-#include "meanwhile/runtime/storage/shard_runner.h"
 #include "meanwhile/storage/store.h"
 
 namespace meanwhile::cli {
 
-// A store with its meter; each worker has one of its own.
-struct OpenStore {
-  OpenStore(const storage::Location& location, const storage::Credentials& credentials)
-      : store(storage::open(location, credentials, meter)) {}
-  storage::Meter meter;
-  storage::Store store;
-};
+using runtime::OpenStore;
 
 class StoreFlags {
  public:
@@ -32,6 +25,8 @@ class StoreFlags {
   // THROWS Error(kUsage).
   void check() const;
   std::unique_ptr<OpenStore> open() const;
+  // For workers; borrows this object.
+  runtime::StorePlace place() const;
   // Makes the container, where the store has such a thing; no error when it is there.
   void create_container() const;
   // After a job was removed: nothing of it is left in a directory.
@@ -49,14 +44,16 @@ class StoreFlags {
   runtime::Prices prices_;
 };
 
-// Makes learners of the job, in any of its states. The registry must outlive the result. THROWS
-// Error(kInput) when the learner is not known.
-runtime::MakeLearner learner_of(const learn::Registry& registry, const runtime::JobRecord& job);
+// The flags of a job at a store.
+class StoreJobFlags {
+ public:
+  // This object must outlive the parsing.
+  void add_to(const FlagTable& table);
+  double lease_s() const { return lease_s_; }
 
-// HOST-PID-RANDOM, unlike any other.
-std::string worker_id();
-// Host, process and program, for a worker's record.
-base::Json worker_about();
+ private:
+  double lease_s_ = 30;
+};
 
 // "12,345 requests, 4.1 GB sent, ...: 0.03 of time + 0.01 of requests": a line or two.
 std::string bill_text(const base::Json& bill);

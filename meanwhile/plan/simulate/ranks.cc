@@ -69,7 +69,7 @@ double Ranks::exchange(const learn::Cost& cost) const {
   const double usual =
       predict_round(input_.machine, cost, input_.job.shape, input_.setting, input_.workers)
           .exchange;
-  if (input_.setting.runtime != Runtime::kMpi || !any_slow_ || !input_.machine.network) {
+  if (input_.setting.medium != Medium::kNetwork || !any_slow_ || !input_.machine.network) {
     return usual;
   }
   const bool all = input_.setting.exchange != job::Exchange::kTree || root_slow_;

@@ -83,7 +83,7 @@ Simulated simulate(const Machine& machine, const Job& job, const Setting& settin
                             static_cast<std::size_t>(steps_of(job.course[i])), static_cast<int>(i));
   }
   const bool at_store =
-      setting.runtime == Runtime::kStorage && !storage_step(machine, setting, workers).legs.empty();
+      setting.medium == Medium::kStorage && !storage_step(machine, setting, workers).legs.empty();
   const SimTrace trace = at_store ? live_at_store(input) : live_as_ranks(input);
 
   simulated.load = trace.load;

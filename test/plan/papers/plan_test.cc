@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Setting kStorage{.runtime = Runtime::kStorage};
+const Setting kStorage{.medium = Medium::kStorage};
 
 Job kmeans_of(double rows) {
   const learn::kmeans::KMeans kmeans({.n_clusters = 1000, .max_iter = 10});

@@ -1,4 +1,4 @@
-#include "meanwhile/cli/output/machine.h"
+#include "meanwhile/base/host.h"
 
 #include <fmt/chrono.h>
 
@@ -11,7 +11,7 @@
 #include "meanwhile/base/simd.h"
 #include "meanwhile/base/version.h"
 
-namespace meanwhile::cli {
+namespace meanwhile::base {
 
 namespace {
 
@@ -28,14 +28,14 @@ std::string line_after(const char* file, std::string_view key) {
 
 }  // namespace
 
-base::Json machine() {
+Json machine() {
   return {{"cpu", line_after("/proc/cpuinfo", "model name")},
           {"threads", base::hardware_threads()},
           {"simd", base::simd_target()},
           {"memory_bytes", base::memory_bytes()}};
 }
 
-base::Json versions() {
+Json versions() {
 #if defined(__clang__)
   const std::string compiler = "clang " __clang_version__;
 #else
@@ -54,4 +54,4 @@ std::int64_t peak_rss_bytes() {
 
 std::string iso_time() { return fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))); }
 
-}  // namespace meanwhile::cli
+}  // namespace meanwhile::base

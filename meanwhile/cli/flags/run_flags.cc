@@ -1,0 +1,42 @@
+#include "meanwhile/cli/flags/run_flags.h"
+
+#include "meanwhile/base/simd.h"
+
+namespace meanwhile::cli {
+
+RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(entry) {
+  input_.add_to(table);
+  parameters_.emplace(table, entry);
+  const auto job = [](const Flag& flag) { return flag.group("Job"); };
+  seed_flag_ = job(table.whole("--seed", seed_, "seed of all random numbers", 0));
+  shards_flag_ = job(table.whole("--shards", shards_,
+                                 "parts of the data, which fix the order of every sum: the model "
+                                 "depends on it, never on the workers; 0: by the data's size",
+                                 0));
+  if (entry.held_out) {
+    eval_flag_ = job(table.text("--eval", eval_,
+                                "held-out data to measure the model on; linear models stop when "
+                                "its loss no longer falls"))
+                     .type("FILE");
+  }
+  job(table.choice("--simd", simd_, base::simd_targets(),
+                   "use at most this instruction set; results do not change"));
+  job(table.text("--resume", resume_, "run directory to go on with")).type("DIR");
+}
+
+job::RunSpec RunFlags::spec() const {
+  if (!simd_.empty()) base::limit_simd(simd_);
+  input_.check();
+  job::RunSpec spec;
+  spec.learner = entry_.name;
+  spec.parameters = parameters_->given();
+  spec.inputs = {input_.files().begin(), input_.files().end()};
+  spec.read = input_.options(1);
+  if (seed_flag_.given()) spec.seed = seed_;
+  if (shards_flag_.given()) spec.shards = shards_;
+  if (eval_flag_.given()) spec.eval = eval_;
+  spec.resume = resume_;
+  return spec;
+}
+
+}  // namespace meanwhile::cli

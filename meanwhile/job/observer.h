@@ -1,0 +1,27 @@
+// What a run tells while it runs. The library never prints: the program shows these on its
+// terminal, Python may pass them on.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "meanwhile/job/train.h"
+
+namespace meanwhile::job {
+
+// Calls come one at a time, on the thread that called job::run. Of several processes only the
+// first worker's has anything to tell.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // What the run does before its first round, such as "reading".
+  virtual void step(const std::string& /*what*/) {}
+  virtual void round(const RoundEvent& /*event*/) {}
+  // A remark for the user: a sentence without its full stop.
+  virtual void note(const std::string& /*text*/) {}
+  // The rounds begin. A run ends early, and can be resumed, once the flag that is returned becomes
+  // true; null: there is none. The flag must outlive the run.
+  virtual const std::atomic<bool>* begin_rounds() { return nullptr; }
+};
+
+}  // namespace meanwhile::job

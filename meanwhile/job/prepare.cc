@@ -1,0 +1,185 @@
+#include "meanwhile/job/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "meanwhile/base/clock.h"
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parameter_name.h"
+#include "meanwhile/data/clip.h"
+#include "meanwhile/data/text/match.h"
+#include "meanwhile/job/load.h"
+#include "meanwhile/learn/settle.h"
+#include "meanwhile/learn/state_file.h"
+
+namespace meanwhile::job {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
+using base::Json;
+using base::parameter;
+
+namespace {
+
+// Unless the spec says otherwise, the answer depends on the same things as in the run to resume.
+template <class T>
+T keep(const std::optional<T>& given, const char* name, T otherwise, SettledRun& run) {
+  if (!run.resumed) return given.value_or(otherwise);
+  const T before = run.resumed->record.value(name, otherwise);
+  if (given && *given != before) {
+    run.notes.push_back(
+        fmt::format("{} was {} in {}; the model will not be what that run alone would have given",
+                    name, before, run.spec.resume.string()));
+  }
+  return given.value_or(before);
+}
+
+// The words that the run to resume knows; none where its learner has no use for words.
+std::shared_ptr<const data::Vocabulary> known_words(const SettledRun& run) {
+  if (!run.entry->of_text || !run.resumed || !run.resumed->state) return nullptr;
+  const auto& metadata = run.resumed->state->metadata();
+  const auto about = metadata.find("about");
+  if (about == metadata.end()) return nullptr;
+  const Json json = Json::parse(about->second, nullptr, false);
+  if (!json.is_object() || !json.contains("words")) return nullptr;
+  return std::make_shared<const data::Vocabulary>(json["words"].get<std::vector<std::string>>());
+}
+
+// Puts columns that have other names than `words` where these have theirs.
+void match(data::Part& part, const data::Vocabulary& words) {
+  const auto& names = part.data.feature_names;
+  if (names.empty() || names == words.words()) return;
+  part.data = data::match_columns(part.data, words);
+  part.stored = data::stored(part.data.x);
+}
+
+data::Part load_eval(const SettledRun& run, const Worker& worker, const data::Part& part,
+                     data::ReadOptions read, LoadOptions options) {
+  const std::int64_t cols = data::cols(part.data.x);
+  const auto& names = part.data.feature_names;
+  read.n_features = std::max(read.n_features, cols);
+  if (!names.empty()) read.vocabulary = std::make_shared<const data::Vocabulary>(names);
+  options.shards = static_cast<int>(part.shards.size());
+  data::Part eval = load({run.eval}, read, options, worker.transport);
+  if (read.vocabulary && run.entry->of_text) match(eval, *read.vocabulary);
+  if (data::is_sparse(eval.data) && data::cols(eval.data.x) > cols) {
+    eval.data = data::clip_columns(eval.data, cols);
+  }
+  return eval;
+}
+
+// The hash of the data that the run to resume was trained on; empty when it does not say. The state
+// knows best: run.json may name data of a later run that was killed before its first round.
+std::string data_before(const ResumedRun& resumed) {
+  const std::string of_state = resumed.state ? learn::data_sha256_of(*resumed.state) : "";
+  if (!of_state.empty()) return of_state;
+  return resumed.record.value("data", Json::object()).value("sha256", "");
+}
+
+}  // namespace
+
+ResumedRun::ResumedRun(const fs::path& path) : directory(RunDirectory::open(path)) {
+  record = directory.run();
+  try {
+    state_path = directory.newest_state();
+    state.emplace(learn::open_state(state_path));
+    parameters = Json::parse(state->metadata().at("parameters"), nullptr, false);
+    rounds = rounds_of(*state);
+  } catch (const Error&) {
+    if (fs::exists(path / "model.safetensors") || fs::exists(path / "checkpoints")) throw;
+    // Killed before its first checkpoint: the run begins again, as it was asked for.
+    parameters = record.value("parameters", Json());
+  }
+  if (!parameters.is_object()) {
+    throw Error(ErrorKind::kInput, "{}: does not say the parameters it was run with",
+                path.string());
+  }
+}
+
+SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
+  SettledRun run{spec, &registry.at(spec.learner), {}, 0, 0, {}, {}, {}};
+  if (!spec.resume.empty()) {
+    run.resumed.emplace(spec.resume);
+    const std::string learner = run.resumed->record.value("learner", spec.learner);
+    if (learner != spec.learner) {
+      throw Error(ErrorKind::kUsage, "{}: {} is a run of {}, not of {}", parameter("resume"),
+                  spec.resume.string(), learner, spec.learner);
+    }
+    if (spec.plan) {
+      throw Error(ErrorKind::kUsage, "{}: a run that is resumed goes on as it was planned",
+                  parameter("plan"));
+    }
+  }
+  run.seed = keep<std::uint64_t>(spec.seed, "seed", 0, run);
+  run.shards = keep<int>(spec.shards, "shards", 0, run);
+  run.eval = keep<std::string>(spec.eval, "eval", "", run);
+  std::error_code error;
+  if (!run.eval.empty() && !fs::exists(run.eval, error)) {
+    throw Error(ErrorKind::kInput, "{}: {}: no such file", parameter("eval"), run.eval);
+  }
+  std::optional<learn::Resumed> before;
+  if (run.resumed) before = {run.resumed->parameters, run.resumed->state.has_value()};
+  run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
+  return run;
+}
+
+LoadedRun load(const SettledRun& run, const Worker& worker, int threads_total, Observer& observer) {
+  observer.step("reading");
+  const double begin_s = base::now_s();
+  LoadOptions options;
+  options.seed = run.seed;
+  options.shards = run.shards;
+  options.workers_total = threads_total;
+  data::ReadOptions read = run.spec.read;
+  read.threads = worker.load_threads;
+  if (run.entry->of_text) read.expect_documents = true;
+  const auto known = known_words(run);
+  if (known != nullptr && !read.vocabulary) read.vocabulary = known;
+  LoadedRun loaded;
+  loaded.part = load(run.spec.inputs, read, options, worker.transport);
+  if (known != nullptr) match(loaded.part, *known);
+  if (!run.eval.empty()) loaded.eval = load_eval(run, worker, loaded.part, read, options);
+  if (run.resumed) {
+    const std::string before = data_before(*run.resumed);
+    loaded.other_data = !before.empty() && before != loaded.part.sha256;
+  }
+  loaded.load_s = base::now_s() - begin_s;
+  return loaded;
+}
+
+std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
+                                                  Observer& observer) {
+  if (!run.resumed || !run.resumed->state) return run.entry->make(run.parameters);
+  const std::string resume = run.spec.resume.string();
+  const data::UnknownWords& unknown = loaded.part.data.unknown;
+  if (unknown.tokens > 0 && known_words(run) != nullptr) {
+    observer.note(fmt::format("{} of {} words are not in the vocabulary of {}", unknown.tokens,
+                              unknown.of_tokens, resume));
+  }
+  if (!loaded.other_data) return run.entry->restore(*run.resumed->state, run.parameters);
+  if (!run.entry->is_incremental(run.parameters)) {
+    observer.note(
+        fmt::format("{} was trained on other data; this is a warm start from its model, not the "
+                    "end of that run",
+                    resume));
+  }
+  return run.entry->warm_start(*run.resumed->state, run.parameters);
+}
+
+bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
+                  const learn::RoundLearner& learner) {
+  if (!run.resumed || !run.resumed->state || loaded.other_data) return false;
+  const Json& record = run.resumed->record;
+  if (!record.value("finished", false)) return false;
+  // A run that ended before its last round has converged: more rounds are no reason to go on, but a
+  // changed parameter is. A run that ended with its last round goes on when there are more.
+  if (!learn::same_but_for_end(run.entry->schema, run.parameters, run.resumed->parameters)) {
+    return false;
+  }
+  return learner.rounds_left() == 0 || record.value("rounds_left", std::int64_t{0}) > 0;
+}
+
+}  // namespace meanwhile::job

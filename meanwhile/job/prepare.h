@@ -1,0 +1,68 @@
+// A run up to its first round: what was asked is merged with the run to resume and checked, the
+// data is read, the learner made.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/part.h"
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/job/run_directory.h"
+#include "meanwhile/job/run_spec.h"
+#include "meanwhile/job/runtime.h"
+#include "meanwhile/learn/registry.h"
+
+namespace meanwhile::job {
+
+// The run that a spec resumes.
+struct ResumedRun {
+  // THROWS Error(kInput) when `path` is no run, or does not say its parameters.
+  explicit ResumedRun(const std::filesystem::path& path);
+
+  RunDirectory directory;
+  base::Json record;
+  std::optional<data::SafetensorsFile> state;  // none: killed before its first checkpoint
+  std::filesystem::path state_path;            // the file of `state`
+  base::Json parameters;
+  std::int64_t rounds = 0;
+};
+
+// A spec with all that it leaves open filled in.
+struct SettledRun {
+  RunSpec spec;
+  const learn::Entry* entry = nullptr;  // of the registry
+  base::Json parameters;
+  std::uint64_t seed = 0;
+  int shards = 0;    // 0: by the size of the data
+  std::string eval;  // empty: none
+  std::optional<ResumedRun> resumed;
+  std::vector<std::string> notes;  // for the user
+};
+
+// Merges and checks all that can be known before the data is read. THROWS Error(kUsage, kInput).
+SettledRun settle(const RunSpec& spec, const learn::Registry& registry);
+
+// The data of a run, as one worker has it.
+struct LoadedRun {
+  data::Part part;
+  std::optional<data::Part> eval;
+  bool other_data = false;  // than that of the run to resume
+  double load_s = 0;
+};
+
+// Reads the data; words and columns are matched to those of the run to resume. Collective.
+// `threads_total`: of all workers.
+LoadedRun load(const SettledRun& run, const Worker& worker, int threads_total, Observer& observer);
+
+// A new learner, the one of the run to resume, or one that starts from its model on other data.
+std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
+                                                  Observer& observer);
+
+// Whether the run to resume had finished, and nothing that is asked for changes that.
+bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
+                  const learn::RoundLearner& learner);
+
+}  // namespace meanwhile::job

@@ -1,0 +1,307 @@
+// The steps of a run, in their order:
+//
+//   settle    the spec, the run to resume and the defaults, merged and checked
+//   load      the data, by all workers
+//   choose    with `plan`: workers, exchange and what is sent
+//   learner   new, restored, or started from a model
+//   expect    what a round should take
+//   open      the run directory, by the first worker
+//   train     the rounds, as the runtime does them
+//   close     what ran, how it ended, and how far the plan was off
+//
+// Steps that only the first worker does are agreed upon: if it fails there, all fail.
+#include "meanwhile/job/run.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <system_error>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/host.h"
+#include "meanwhile/base/simd.h"
+#include "meanwhile/job/agree.h"
+#include "meanwhile/job/prepare.h"
+#include "meanwhile/job/run_record.h"
+#include "meanwhile/transport/collect.h"
+
+namespace meanwhile::job {
+
+namespace fs = std::filesystem;
+using base::Json;
+
+namespace {
+
+std::string to_string(Exchange exchange) {
+  return exchange == Exchange::kTree ? "tree" : "allreduce";
+}
+
+// The run as one worker does it.
+class WorkerRun {
+ public:
+  // `run` is shared by the workers of a process; follow_plan() may change its parameters, which no
+  // runtime with several workers in a process allows.
+  WorkerRun(SettledRun& run, const Worker& worker, Runtime& runtime, Observer& observer,
+            Planner* planner)
+      : run_(run), worker_(worker), runtime_(runtime), observer_(observer), planner_(planner) {}
+
+  RunResult result() {
+    for (const std::string& note : run_.notes) observer_.note(note);
+    const Deployment deployment = runtime_.deployment();
+    loaded_ = load(run_, worker_, deployment.workers * deployment.threads, observer_);
+    begin_record();
+    if (run_.spec.plan && planner_ != nullptr) follow_plan();
+    const auto learner = make_learner(run_, loaded_, observer_);
+    if (nothing_left(run_, loaded_, *learner)) return nothing();
+    on_first([&] {
+      if (planner_ != nullptr) {
+        result_.record["predicted"] = planner_->expect(planned(), *learner);
+      }
+      open();
+    });
+    train(*learner);
+    if (worker_.first()) close();
+    result_.first = worker_.first();
+    return std::move(result_);
+  }
+
+ private:
+  // Runs `step` on the first worker; every worker throws what it throws.
+  void on_first(const std::function<void()>& step) {
+    const auto mine = [&] {
+      if (worker_.first()) step();
+    };
+    if (worker_.transport == nullptr) {
+      mine();
+    } else {
+      agree(*worker_.transport, mine);
+    }
+  }
+
+  PlannedRun planned() const {
+    return {*run_.entry,
+            run_.parameters,
+            shape_of(loaded_.part),
+            static_cast<int>(loaded_.part.shards.size()),
+            runtime_.deployment(),
+            run_.spec.exchange,
+            !run_.spec.parameters.contains("send")};
+  }
+
+  std::string exchange_name() const {
+    const Deployment deployment = runtime_.deployment();
+    if (deployment.medium == Medium::kStorage) return "storage";
+    return deployment.workers == 1 ? "memory" : to_string(exchange_);
+  }
+
+  void begin_record() {
+    exchange_ = run_.spec.exchange.value_or(Exchange::kAllreduce);
+    Json& record = result_.record;
+    record = {{"learner", run_.entry->name},
+              {"parameters", run_.parameters},
+              {"seed", run_.seed},
+              {"runtime", runtime_.deployment().runtime},
+              {"exchange", exchange_name()},
+              {"simd", base::simd_target()},
+              {"data", shape_json(loaded_.part)},
+              {"seconds", {{"load", loaded_.load_s}}}};
+    std::vector<std::string> paths;
+    for (const fs::path& path : run_.spec.inputs) paths.push_back(path.string());
+    record["data"]["paths"] = paths;
+    record["data"]["sha256"] = loaded_.part.sha256;
+    if (!run_.eval.empty()) record["eval"] = run_.eval;
+  }
+
+  // The first worker decides: the profile of the machine lies on one host.
+  void follow_plan() {
+    Json chosen;
+    if (worker_.transport == nullptr) {
+      chosen = planner_->choose(planned());
+    } else {
+      std::string mine;
+      on_first([&] {
+        mine = planner_->choose(planned()).dump(-1, ' ', false, Json::error_handler_t::replace);
+      });
+      const auto all = transport::all_gather(*worker_.transport, std::as_bytes(std::span(mine)));
+      const auto* text = reinterpret_cast<const char*>(all.front().data());
+      chosen = Json::parse(text, text + all.front().size());
+    }
+    if (chosen.contains("send")) {
+      run_.parameters["send"] = chosen["send"];
+      result_.record["parameters"] = run_.parameters;
+    }
+    if (chosen.contains("exchange")) {
+      exchange_ = chosen["exchange"] == "tree" ? Exchange::kTree : Exchange::kAllreduce;
+      result_.record["exchange"] = exchange_name();
+    }
+    const int workers = chosen["workers"].get<int>();
+    if (runtime_.deployment().open) runtime_.use(workers);
+    result_.record["plan"] = chosen;
+    std::string text = fmt::format("plan: {} worker{}", workers, workers == 1 ? "" : "s");
+    for (const char* name : {"exchange", "send"}) {
+      if (chosen.contains(name)) {
+        text += fmt::format(", {} {}", name, chosen[name].get<std::string>());
+      }
+    }
+    observer_.note(fmt::format("{}: {}", text, chosen["why"].get<std::string>()));
+  }
+
+  RunResult nothing() {
+    result_.first = worker_.first();
+    result_.nothing_left = true;
+    result_.record = run_.resumed->record;
+    result_.directory = run_.spec.resume;
+    return std::move(result_);
+  }
+
+  bool continues_in_place() const {
+    std::error_code error;
+    return run_.resumed && fs::equivalent(run_.spec.out, run_.spec.resume, error);
+  }
+
+  void open() {
+    if (continues_in_place()) {
+      directory_.emplace(run_.resumed->directory);
+    } else {
+      directory_.emplace(RunDirectory::create(run_.spec.out));
+      if (run_.resumed && run_.resumed->state) copy_resumed();
+    }
+    Json fields = result_.record;
+    fields.update(Json{{"versions", base::versions()},
+                       {"command", run_.spec.command},
+                       {"machine", base::machine()},
+                       {"started", base::iso_time()},
+                       {"ended", nullptr}});
+    if (run_.resumed) {
+      fields["resumed"] = {{"from", run_.spec.resume.string()}, {"rounds", run_.resumed->rounds}};
+    }
+    directory_->write_run(fields);
+    result_.directory = directory_->path();
+    result_.aside = directory_->aside();
+  }
+
+  // So that the new directory can be resumed by itself.
+  void copy_resumed() {
+    const fs::path& state = run_.resumed->state_path;
+    const fs::path checkpoints = directory_->path() / "checkpoints";
+    fs::create_directories(checkpoints);
+    fs::copy_file(state,
+                  checkpoints / fmt::format("round-{:08}.safetensors", run_.resumed->rounds));
+    if (const auto memory = saved_memory(*run_.resumed->state)) {
+      fs::copy(state.parent_path() / memory->folder, checkpoints / memory->folder,
+               fs::copy_options::recursive);
+    }
+    const fs::path metrics = run_.resumed->directory.path() / "metrics.jsonl";
+    if (fs::exists(metrics)) fs::copy_file(metrics, directory_->path() / "metrics.jsonl");
+  }
+
+  void train(learn::RoundLearner& learner) {
+    Training training{run_.spec, *run_.entry, run_.parameters, learner, loaded_.part, observer_};
+    if (loaded_.eval) training.eval = &*loaded_.eval;
+    training.seed = run_.seed;
+    training.resumed = run_.resumed.has_value();
+    training.rounds_done = run_.resumed ? run_.resumed->rounds : 0;
+    if (run_.resumed && !loaded_.other_data) training.resumed_from = run_.resumed->state_path;
+    training.exchange = exchange_;
+    const Json predicted = result_.record.value("predicted", Json::object());
+    if (predicted.contains("seconds")) training.predicted = predicted;
+    training.directory = directory_ ? &*directory_ : nullptr;
+    try {
+      Trained trained = runtime_.train(worker_, training);
+      result_.trained = std::move(trained.result);
+      result_.record.update(trained.record);
+    } catch (...) {
+      // Without a status no round began: the data does not fit the parameters.
+      const bool created = directory_ && !continues_in_place();
+      if (created && !directory_->run().contains("status")) directory_->discard();
+      throw;
+    }
+  }
+
+  void close() {
+    const TrainResult& trained = result_.trained;
+    Json& record = result_.record;
+    record["peak_rss_bytes"] = base::peak_rss_bytes();
+    record["out"] = directory_->path().string();
+    Json fields = {{"ended", base::iso_time()},
+                   {"seconds", record["seconds"]},
+                   {"peak_rss_bytes", record["peak_rss_bytes"]}};
+    const Json bill = record.value("bill", Json());
+    if (planner_ != nullptr) {
+      if (const auto compared = planner_->compare(trained, loaded_.load_s, bill)) {
+        record["audit"] = fields["audit"] = compared->audit;
+        result_.compared = compared->text;
+        if (!compared->note.empty()) observer_.note(compared->note);
+      }
+    }
+    directory_->write_run(fields);
+    record["rounds"] = trained.rounds;
+    record["stopped_because"] = trained.stopped_because;
+    record["finished"] = trained.done;
+    record["objective"] = trained.objective;  // null when no round was finished
+    if (trained.record.contains("chosen")) record["chosen"] = trained.record["chosen"];
+    for (const std::string& name : run_.entry->measures_in_json) {
+      if (trained.record.contains(name)) record[name] = trained.record[name];
+    }
+    record["threads"] = trained.threads;
+    record["workers"] = trained.workers;
+    record["shards"] = trained.shards;
+    record["seconds"]["train"] = trained.train_s;
+    record["model_sha256"] = trained.model_sha256;
+    record["data_sha256"] = record["data"]["sha256"];
+  }
+
+  SettledRun& run_;
+  const Worker& worker_;
+  Runtime& runtime_;
+  Observer& observer_;
+  Planner* planner_;
+  LoadedRun loaded_;
+  Exchange exchange_ = Exchange::kAllreduce;
+  std::optional<RunDirectory> directory_;  // of the first worker
+  RunResult result_;
+};
+
+// For processes that are not the first worker: they stop when told, and have nothing to tell.
+class OnlyStops final : public Observer {
+ public:
+  explicit OnlyStops(Observer& observer) : observer_(observer) {}
+  const std::atomic<bool>* begin_rounds() override { return observer_.begin_rounds(); }
+
+ private:
+  Observer& observer_;
+};
+
+// With the run directory to write.
+SettledRun settle_with_out(const RunSpec& spec, const learn::Registry& registry) {
+  SettledRun run = settle(spec, registry);
+  fs::path& out = run.spec.out;
+  if (out.empty()) out = run.resumed ? spec.resume : next_run(spec.learner);
+  if (!spec.out.empty() || !run.resumed) check_out(out);
+  return run;
+}
+
+}  // namespace
+
+void check(const RunSpec& spec, const learn::Registry& registry) {
+  static_cast<void>(settle_with_out(spec, registry));
+}
+
+RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& runtime,
+              Observer& observer, Planner* planner) {
+  runtime.check(spec);
+  SettledRun settled = settle_with_out(spec, registry);
+  Observer silent;
+  OnlyStops only_stops(observer);
+  RunResult result;
+  runtime.each_worker([&](const Worker& worker) {
+    Observer& watches = worker.first()   ? observer
+                        : worker.reports ? static_cast<Observer&>(only_stops)
+                                         : silent;
+    RunResult done = WorkerRun(settled, worker, runtime, watches, planner).result();
+    if (worker.reports) result = std::move(done);
+  });
+  return result;
+}
+
+}  // namespace meanwhile::job

@@ -1,0 +1,26 @@
+// What a run writes down of itself.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "meanwhile/data/part.h"
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::job {
+
+// Rows, columns, stored values, type, layout, bytes. Of a part: rows and values of the whole data,
+// and the bytes that are here.
+base::Json shape_json(const data::Dataset& data);
+base::Json shape_json(const data::Part& part);
+
+// What a plan needs to know of the whole data.
+learn::Shape shape_of(const data::Part& part);
+
+// runs/NAME-N with the smallest N that is free.
+std::filesystem::path next_run(const std::string& name);
+
+// THROWS Error(kUsage) when no run directory can be made at `path`.
+void check_out(const std::filesystem::path& path);
+
+}  // namespace meanwhile::job

@@ -1,0 +1,42 @@
+// What is asked of a run: a plain value that nothing changes later. The program makes one from its
+// flags, Python will from keywords.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "meanwhile/data/files/read.h"
+#include "meanwhile/job/train.h"
+#include "meanwhile/learn/learner.h"
+
+namespace meanwhile::job {
+
+struct RunSpec {
+  std::string learner;                             // its name in the registry
+  base::Json parameters = base::Json::object();    // those that are set, by name
+  std::vector<std::filesystem::path> inputs = {};  // files of rows; see data::read
+  data::ReadOptions read = {};                     // but for `threads`, which the runtime says
+
+  // Not set: as in the run to resume; in a new run 0, "by the size of the data", and none.
+  std::optional<std::uint64_t> seed = {};
+  std::optional<int> shards = {};
+  std::optional<std::string> eval = {};  // a file of held-out rows
+
+  std::filesystem::path resume = {};  // the run directory to continue; empty: a new run
+  // The run directory to write; empty: that of `resume`, or runs/LEARNER-N.
+  std::filesystem::path out = {};
+
+  std::optional<Exchange> exchange = {};  // not set: the plan's choice, or allreduce
+  bool plan = false;                      // let the planner choose what is left open
+
+  double time_limit_s = 0;  // of training; 0: none
+  double checkpoint_seconds = 10;
+  std::int64_t memory_limit_bytes = 0;  // of mapped data kept in memory; 0: see TrainOptions
+
+  std::vector<std::string> command = {};  // how the user asked for the run, for run.json
+};
+
+}  // namespace meanwhile::job

@@ -1,0 +1,40 @@
+// A store that is open, with the meter of its requests. Every worker has one of its own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "meanwhile/learn/registry.h"
+#include "meanwhile/runtime/storage/shard_runner.h"
+#include "meanwhile/storage/store.h"
+
+namespace meanwhile::runtime {
+
+struct OpenStore {
+  OpenStore(const storage::Location& location, const storage::Credentials& credentials)
+      : store(storage::open(location, credentials, meter)) {}
+  storage::Meter meter;
+  storage::Store store;
+};
+
+// Where a job lives. Credentials stay with whoever made `open`.
+struct StorePlace {
+  std::string url;
+  std::function<std::unique_ptr<OpenStore>()> open;
+  // Polls that find nothing, for each task held: see WorkerOptions.
+  double polls_per_task_s = 2;
+  // After a job was removed: leaves nothing of it in a directory.
+  std::function<void()> tidy;
+};
+
+// Makes learners of the job, in any of its states. The registry must outlive the result. THROWS
+// Error(kInput) when the learner is not known.
+MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job);
+
+// HOST-PID-RANDOM, unlike any other.
+std::string worker_id();
+// Host, process and program, for a worker's record.
+Json worker_about();
+
+}  // namespace meanwhile::runtime

@@ -1,0 +1,263 @@
+#include "meanwhile/runtime/storage/storage_runtime.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "meanwhile/base/clock.h"
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
+#include "meanwhile/base/host.h"
+#include "meanwhile/base/parallel.h"
+#include "meanwhile/base/parameter_name.h"
+#include "meanwhile/job/run_record.h"
+#include "meanwhile/runtime/storage/archive.h"
+#include "meanwhile/runtime/storage/worker.h"
+
+namespace meanwhile::runtime {
+
+using base::Error;
+using base::ErrorKind;
+using base::parameter;
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::string> names;
+  for (const auto& path : paths) names.push_back(path.string());
+  return names;
+}
+
+Submitted submit_training(const job::Training& training, double lease_s, int threads,
+                          OpenStore& opened) {
+  if (!training.resumed_from.empty() &&
+      job::saved_memory(data::SafetensorsFile(training.resumed_from))) {
+    throw Error(ErrorKind::kUsage,
+                "{}: the shards of {} have memory, which a store does not take over; resume the "
+                "run without the store",
+                parameter("resume"), training.resumed_from.string());
+  }
+  Submission submission{training.part, training.eval, training.learner};
+  submission.parameters = training.parameters;
+  submission.seed = training.seed;
+  submission.rounds_done = training.rounds_done;
+  submission.lease_s = lease_s;
+  submission.about = {{"files", names_of(training.spec.inputs)},
+                      {"command", training.spec.command},
+                      {"submitted", base::iso_time()},
+                      {"machine", base::machine()}};
+  if (!training.predicted.is_null()) submission.about["predicted"] = training.predicted;
+  submission.threads = threads;
+  const double begin_s = base::now_s();
+  Submitted submitted = submit(opened.store, submission);
+  // The submitter's requests are on the bill, too.
+  Json about = worker_about();
+  about["usage"] = to_json(opened.meter.usage());
+  about["seconds"] = base::now_s() - begin_s;
+  if (submitted.found == Found::kNothing || submitted.found == Found::kUnready) {
+    opened.store.blobs->put(submitted.job.names().usage("submit-" + worker_id()),
+                            json_bytes(about));
+  }
+  return submitted;
+}
+
+// Where the time of the rounds after `rounds_before` went, as the workers' lines say.
+job::SecondsByPhase seconds_of(const job::RunDirectory& directory, std::int64_t rounds_before) {
+  job::SecondsByPhase seconds;
+  std::istringstream lines(base::read_file(directory.path() / "metrics.jsonl"));
+  for (std::string text; std::getline(lines, text);) {
+    const Json line = Json::parse(text, nullptr, false);
+    if (!line.is_object() || !line.contains("seconds_by_phase")) continue;
+    const bool trains = line.contains("round");
+    if (trains && line["round"].get<std::int64_t>() <= rounds_before) continue;
+    learn::Outcome outcome;
+    outcome.phase = trains ? learn::Phase::kTrain : learn::Phase::kScore;
+    const Json& said = line["seconds_by_phase"];
+    seconds.add(outcome, said.value("work", 0.0), said.value("exchange", 0.0),
+              line.value("seconds", 0.0));
+  }
+  return seconds;
+}
+
+void take_ending(const Json& ended, job::TrainResult& result) {
+  result.done = true;
+  result.rounds = ended.value("rounds", std::int64_t{0});
+  result.stopped_because = ended.value("stopped_because", "");
+  result.objective = ended.value("objective", result.objective);
+  result.model_sha256 = ended.value("model_sha256", "");
+  result.record = ended.value("record", Json::object());
+}
+
+}  // namespace
+
+StorageRuntime::StorageRuntime(StorePlace place, const learn::Registry& registry,
+                               const Options& options)
+    : place_(std::move(place)), registry_(registry), options_(options) {
+  if (options_.workers == 0) options_.workers = base::hardware_threads();
+}
+
+job::Deployment StorageRuntime::deployment() const {
+  return {"storage", job::Medium::kStorage, options_.workers, 1, options_.workers, !options_.fixed};
+}
+
+void StorageRuntime::check(const job::RunSpec& spec) const {
+  if (spec.time_limit_s > 0) {
+    throw Error(ErrorKind::kUsage,
+                "{}: not with a store, where no worker speaks for all; stop the workers, or give "
+                "fewer rounds",
+                parameter("time_limit"));
+  }
+  if (spec.exchange) {
+    throw Error(ErrorKind::kUsage, "{}: at a store, updates are added by groups and a root, always",
+                parameter("exchange"));
+  }
+}
+
+void StorageRuntime::each_worker(const std::function<void(const job::Worker&)>& body) {
+  body({nullptr, options_.workers});
+}
+
+job::Trained StorageRuntime::train(const job::Worker&, const job::Training& training) {
+  const auto opened = place_.open();
+  training.observer.step("submitting");
+  const Submitted submitted =
+      submit_training(training, options_.lease_s, options_.workers, *opened);
+  const JobRecord& job = submitted.job;
+  if (submitted.found == Found::kRunning) {
+    training.observer.note(fmt::format("{} holds this job already; going on with it", place_.url));
+  }
+  // The rows are at the store: each worker takes its own from there.
+  training.part.data = {};
+  if (training.eval != nullptr) training.eval->data = {};
+  job::RunDirectory& directory = *training.directory;
+  directory.write_run({{"status", "running"},
+                       {"store", place_.url},
+                       {"job", job.id},
+                       {"shards", job.shards()},
+                       {"threads", 1},
+                       {"workers", options_.workers}});
+  job::Trained trained;
+  job::TrainResult& result = trained.result;
+  result.threads = 1;
+  result.workers = options_.workers;
+  result.shards = job.shards();
+  const double begin_s = base::now_s();
+  try {
+    const WorkerResult worked =
+        submitted.found == Found::kFinished ? WorkerResult() : work(job, training.observer);
+    result.train_s = base::now_s() - begin_s;
+    if (worked.ending == Ending::kGone) {
+      throw Error(ErrorKind::kFailed, "{}: the job was cancelled", place_.url);
+    }
+    if (worked.ending == Ending::kInterrupted) {
+      result.interrupted = true;
+      result.stopped_because = "interrupted";
+      directory.write_run({{"status", "interrupted"}, {"finished", false}});
+      return trained;
+    }
+    if (training.resumed) directory.keep_metrics(training.rounds_done);
+    base::SystemClock clock;
+    const Json ended = fetch_result(*opened, job, options_.prices, directory, clock);
+    take_ending(ended, result);
+    trained.record["bill"] = ended["bill"];
+    result.seconds_by_phase = seconds_of(directory, training.rounds_done);
+    remove_job(opened->store, job, false);
+    place_.tidy();
+  } catch (const std::exception& e) {
+    directory.write_run({{"status", "failed"}, {"error", e.what()}});
+    throw;
+  }
+  return trained;
+}
+
+// All workers of this process, the first on this thread. Returns what the first did.
+WorkerResult StorageRuntime::work(const JobRecord& job, job::Observer& observer) const {
+  const std::atomic<bool>* stop = observer.begin_rounds();
+  const std::string id = worker_id();
+  const MakeLearner make = learner_of(registry_, job);
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(options_.workers));
+  WorkerResult first;
+  const auto run = [&](int number) {
+    try {
+      const auto opened = place_.open();
+      WorkerOptions options;
+      options.id = options_.workers == 1 ? id : fmt::format("{}-{}", id, number);
+      options.polls_per_task_s = place_.polls_per_task_s;
+      options.timeout_s = options_.timeout_s;
+      options.stop = stop;
+      options.about = worker_about();
+      std::function<void(const job::RoundEvent&)> observe;
+      if (number == 0) observe = [&](const job::RoundEvent& event) { observer.round(event); };
+      WorkerResult result =
+          runtime::work(opened->store, opened->meter, job, make, options, observe);
+      if (number == 0) first = std::move(result);
+    } catch (...) {
+      failures[static_cast<std::size_t>(number)] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int number = 1; number < options_.workers; ++number) others.emplace_back(run, number);
+    run(0);
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  return first;
+}
+
+SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registry,
+                        const StorePlace& place, double lease_s, job::Observer& observer) {
+  const int threads = base::hardware_threads();
+  const job::SettledRun run = job::settle(spec, registry);
+  for (const std::string& note : run.notes) observer.note(note);
+  const auto opened = place.open();
+  job::LoadedRun loaded = job::load(run, {nullptr, threads}, threads, observer);
+  const auto learner = job::make_learner(run, loaded, observer);
+  observer.step("submitting");
+  job::Training training{spec, *run.entry, run.parameters, *learner, loaded.part, observer};
+  if (loaded.eval) training.eval = &*loaded.eval;
+  training.seed = run.seed;
+  training.rounds_done = run.resumed ? run.resumed->rounds : 0;
+  if (run.resumed && !loaded.other_data) training.resumed_from = run.resumed->state_path;
+  Json record = {{"learner", run.entry->name},
+                 {"parameters", run.parameters},
+                 {"seed", run.seed},
+                 {"runtime", job::runtime_name(job::Medium::kStorage)},
+                 {"data", job::shape_json(loaded.part)},
+                 {"seconds", {{"load", loaded.load_s}}}};
+  record["data"]["paths"] = names_of(spec.inputs);
+  record["data"]["sha256"] = loaded.part.sha256;
+  if (!run.eval.empty()) record["eval"] = run.eval;
+  return {submit_training(training, lease_s, threads, *opened), std::move(record)};
+}
+
+Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
+                  job::RunDirectory& directory, base::Clock& clock) {
+  const auto result = result_of(*opened.store.blobs, job, clock);
+  if (!result) {
+    throw Error(ErrorKind::kInput, "{}: the job has not ended; 'status' shows how far it is",
+                opened.store.blobs->name());
+  }
+  // Behind the rounds of a run that was resumed.
+  const std::filesystem::path metrics = directory.path() / "metrics.jsonl";
+  const std::string before = std::filesystem::exists(metrics) ? base::read_file(metrics) : "";
+  directory.write_metrics(before + result->metrics);
+  directory.write_model(result->model);
+  Json ended = result->ended;
+  ended["bill"] = bill(*opened.store.blobs, job, prices);
+  Json fields = {{"status", "done"}, {"finished", true}, {"shards", job.shards()}};
+  for (const char* name :
+       {"rounds", "rounds_left", "stopped_because", "model_sha256", "objective", "bill"}) {
+    if (ended.contains(name)) fields[name] = ended[name];
+  }
+  fields["seconds"] = directory.run().value("seconds", Json::object());
+  fields["seconds"]["train"] = ended.value("elapsed_s", 0.0);
+  directory.write_run(fields);
+  return ended;
+}
+
+}  // namespace meanwhile::runtime
