@@ -111,7 +111,7 @@ def run_ours(data, first, rounds, folder):
     from safetensors.numpy import load_file
     out = folder / "run"
     done = subprocess.run([PROGRAM, "train", "kmeans", data, "--init", first, "--tol", "0", "--max-iter", str(rounds or 300),
-                           "--workers", str(THREADS), "--out", out, "--json", "--quiet"],
+                           "--threads", str(THREADS), "--out", out, "--json", "--quiet"],
                           check=True, capture_output=True, text=True)
     result = json.loads(done.stdout)
     centers = load_file(out / "model.safetensors")["centers"]

@@ -60,7 +60,7 @@ def steps_of(path, l2, flags, rates, score, target, folder):
     a training of just that many rounds, for what the rounds report may be of a sample."""
     found = []
     for rate in rates:
-        tried = [*flags, "--solver", "sgd", "--learning-rate", str(rate), "--tol", "0", "--workers", str(WORKERS)]
+        tried = [*flags, "--solver", "sgd", "--learning-rate", str(rate), "--tol", "0", "--threads", str(WORKERS)]
         # The training rows are the held-out ones, too: so each round tells the loss of the model it began with.
         rounds, _, _ = train(path, l2, [*tried, "--eval", path, "--patience", "1000000", "--time-limit", str(LIMIT)], folder)
         first = next((r["round"] - 1 for r in rounds if r["round"] > 1 and r["held_out_loss"] + r["penalty"] <= target), None)
@@ -104,7 +104,7 @@ OURS = ["", *(f"--solver lbfgs --max-iter {k}" for k in (7, 8, 9, 11)), "--solve
 def times(path, loss, l2, repeat, skip_ours, out):
     optimum = peers.optimum_of(path, loss, l2, REFERENCE)
     learner = "logistic" if loss == "logistic" else f"svm --loss {loss}"
-    ours = peers.Ours(f"{PROGRAM} train {learner} {{file}} --l2 {{l2}} --no-fit-intercept --workers {WORKERS} --out {{out}} --quiet", OURS)
+    ours = peers.Ours(f"{PROGRAM} train {learner} {{file}} --l2 {{l2}} --no-fit-intercept --threads {WORKERS} --out {{out}} --quiet", OURS)
     with open(out, "a") as lines:
         points = peers.compare(path, loss, l2, optimum["optimum"], repeat, None if skip_ours else ours,
                                report=lambda point: print(json.dumps(point), file=lines, flush=True))
@@ -139,7 +139,7 @@ def speed(path, l2, points, folder):
         rates = {}
         for workers in (1, 2):
             rounds, _, error = train(path, l2, ["--solver", "sgd", "--send", "model", "--max-iter", "6", "--tol", "0", adaptive,
-                                                "--learning-rate", "0.1", "--workers", str(workers)], folder)
+                                                "--learning-rate", "0.1", "--threads", str(workers)], folder)
             if not rounds:
                 raise SystemExit(error)
             rates[workers] = stored / min(r["seconds"] for r in rounds) / 1e6

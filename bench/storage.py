@@ -217,7 +217,7 @@ def overhead(size):
     results = {"threads": [], "storage": []}
     for turn in range(turns):
         for runtime in (("threads", "storage") if turn % 2 else ("storage", "threads")):
-            results[runtime].append(train([*flags, "--runtime", "threads", "--workers", workers]) if runtime == "threads"
+            results[runtime].append(train([*flags, "--runtime", "threads", "--threads", workers]) if runtime == "threads"
                                     else train_on_store(flags, workers, None))
         say(f"overhead, turn {turn + 1} of {turns}: " + ", ".join(f"{name} {r[-1]['round_s']:.3f} s a round" for name, r in results.items()))
     equal = len({r["model_sha256"] for both in results.values() for r in both}) == 1
@@ -253,7 +253,7 @@ def requests(size):
         kinds = {kind: (count - short["bill"]["requests"][kind]) / (many - few) for kind, count in long["bill"]["requests"].items()}
         return kinds, (long["bill"]["polls"] - short["bill"]["polls"]) / (many - few), long
 
-    expected = {shards: train([*kmeans(size.fewer_points, size.clusters, many, shards), "--runtime", "threads", "--workers", "2"])["model_sha256"]
+    expected = {shards: train([*kmeans(size.fewer_points, size.clusters, many, shards), "--runtime", "threads", "--threads", "2"])["model_sha256"]
                 for shards in {16, *(case[0] for case in cases)}}
     with azurite() as environment:
         for shards, workers, where in [*cases, (16, 4, environment)]:
@@ -315,7 +315,7 @@ def resume(size):
     store = FOLDER / f"resume-{os.getpid()}"
     shutil.rmtree(store, ignore_errors=True)
     flags = kmeans(size.points, size.clusters, rounds, shards)
-    expected = train([*flags, "--runtime", "threads", "--workers", workers])
+    expected = train([*flags, "--runtime", "threads", "--threads", workers])
     run([PROGRAM, "submit", *flags, "--store", store, "--lease", lease, "--quiet"])
 
     def start():

@@ -150,11 +150,11 @@ static std::filesystem::path plane() {
 int main() try {
   const data::Dataset data = data::read({plane()}, {.label_column = "y"});
   std::string first;
-  for (const int workers : {1, 2}) {
+  for (const int threads : {1, 2}) {
     LeastSquares learner({});
-    const job::TrainResult result = job::train(learner, data, {.threads = workers});
+    const job::TrainResult result = job::train(learner, data, {.threads = threads});
     const std::vector<double>& w = learner.coefficients();
-    std::cout << fmt::format("{} workers: y = {:.4f} a + {:.4f} b + {:.4f} after {} rounds, {}\n",
+    std::cout << fmt::format("{} threads: y = {:.4f} a + {:.4f} b + {:.4f} after {} rounds, {}\n",
                              result.threads, w[0], w[1], w[2], result.rounds,
                              result.stopped_because);
     if (first.empty()) first = result.model_sha256;

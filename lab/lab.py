@@ -159,7 +159,7 @@ def another_size(quick, repeats, note):
         out = FOLDER / "run-here"
         run(["rm", "-rf", out], 60)
         start = time.monotonic()
-        text = run([PROGRAM, "train", *flags, "--runtime", "threads", "--workers", threads, "--out", out, "--json", "--quiet"], limit_s)
+        text = run([PROGRAM, "train", *flags, "--runtime", "threads", "--threads", threads, "--out", out, "--json", "--quiet"], limit_s)
         return {**json.loads(text), "rounds": rounds_of(out), "wall_s": time.monotonic() - start}
 
     here = attempt(calibrate_here, note, 2)

@@ -23,7 +23,7 @@ def measure_host(cluster, learner, simd, store, ranks):
     path.unlink(missing_ok=True)
     # Rounds that are long against the bursts in which a host with a share of a core works; of k-means so long that the rows do not
     # fit in the nearest cache, as those of a job do not.
-    flags = ["calibrate", "--quick", "--learner", learner, "--seconds", 2 if learner == "kmeans" and not ranks else 0.3, "--workers", 1, *simd_flags(simd), "--out", path]
+    flags = ["calibrate", "--quick", "--learner", learner, "--seconds", 2 if learner == "kmeans" and not ranks else 0.3, "--threads", 1, *simd_flags(simd), "--out", path]
     if store:
         flags += ["--store", cluster.store()]
     if ranks:
@@ -37,7 +37,7 @@ def calibrate_here(workers):
     """The profile of this machine, without a cluster and with all its instructions."""
     path = FOLDER / "machine-here.toml"
     path.unlink(missing_ok=True)
-    run([PROGRAM, "calibrate", "--quick", "--workers", workers, "--out", path], 180)
+    run([PROGRAM, "calibrate", "--quick", "--threads", workers, "--out", path], 180)
     return path.read_text()
 
 

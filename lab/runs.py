@@ -136,7 +136,7 @@ class Cluster:
         out = FOLDER / "run"
         shutil.rmtree(out, ignore_errors=True)
         start = time.monotonic()
-        text = self.mpi(ranks, PROGRAM, "train", *flags, "--runtime", "mpi", "--workers", "1", *simd_flags(simd), "--out", out, "--checkpoint-seconds",
+        text = self.mpi(ranks, PROGRAM, "train", *flags, "--runtime", "mpi", "--threads", "1", *simd_flags(simd), "--out", out, "--checkpoint-seconds",
                         "3600", "--timeout", "120", "--json", "--quiet", limit_s=limit_s)
         return {**json.loads(text), "rounds": rounds_of(out), "wall_s": time.monotonic() - start}
 

@@ -83,7 +83,7 @@ class Bench:
         wanted = passes or (data.passes if documents is None else max(data.passes, math.ceil(documents / data.documents)))
         limit = [] if documents is None else ["--max-documents", documents]
         self.process([PROGRAM, "train", "lda", data.train, "--n-topics", data.topics, "--passes", wanted, "--alpha", repr(data.prior),
-                      "--no-learn-alpha", "--eta", repr(data.prior), "--tol", 0, "--workers", CORES, "--seed", seed, "--out", out, "--quiet", *self.flags, *flags, *limit])
+                      "--no-learn-alpha", "--eta", repr(data.prior), "--tol", 0, "--threads", CORES, "--seed", seed, "--out", out, "--quiet", *self.flags, *flags, *limit])
         rounds = [r for r in map(json.loads, open(out / "metrics.jsonl")) if "round" in r]
         return self.note(data, dict(system="meanwhile", setting=" ".join(map(str, flags)), seed=seed, rounds=len(rounds),
                                     seconds=json.load(open(out / "run.json"))["seconds"]["train"], documents=rounds[-1]["documents"],

@@ -62,7 +62,7 @@ Rate measure(const CalibrationShape& trial, const MakeLearner& make, double seco
     const data::Dataset data = made_up(trial, rows);
     const std::unique_ptr<learn::RoundLearner> learner = make();
     job::TrainOptions options;
-    options.workers = threads;
+    options.threads = threads;
     options.shards = threads == 1 ? 1 : 4 * threads;
     const learn::Cost cost = learner->cost(shape_of(data, trial.sparse));
     const job::TrainResult result = job::train(*learner, data, options);
@@ -129,7 +129,7 @@ double measure_round(const CalibrateOptions& options) {
   parameters.tol = 0;
   learn::kmeans::KMeans learner(parameters);
   job::TrainOptions train;
-  train.workers = options.threads;
+  train.threads = options.threads;
   train.shards = options.threads;
   const job::TrainResult result = job::train(learner, data, train);
   return result.train_s / static_cast<double>(std::max<std::int64_t>(1, result.rounds));

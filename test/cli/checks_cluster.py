@@ -14,13 +14,13 @@ def models(box, flags, exchanges, places):
     """model_sha256 by where it was made."""
     found = {}
     for exchange in exchanges:
-        for ranks, workers in places:
-            words = f"{flags} --exchange {exchange} --workers {workers} --quiet --out run"
+        for ranks, threads in places:
+            words = f"{flags} --exchange {exchange} --threads {threads} --quiet --out run"
             result = box.json(words, ranks=ranks)
-            where = f"{exchange}, {ranks} ranks, {workers} workers"
+            where = f"{exchange}, {ranks} ranks, {threads} threads"
             expect(result["runtime"] == ("mpi" if ranks else "threads"), (where, result["runtime"]))
             if exchange != "auto":
-                expect(result["nodes"] == (ranks or workers), (where, result["nodes"]))
+                expect(result["workers"] == (ranks or threads), (where, result["workers"]))
             found[where] = result["model_sha256"]
     return found
 
@@ -62,7 +62,7 @@ def check_every_format_gives_ranks_the_same_data(box):
     found = {}
     for name in ("rows.libsvm", "rows.safetensors", "rows.libsvm.gz"):
         for ranks in (0, 3):
-            result = box.json(f"train svm {name} --shards 8 --max-iter 3 --workers 1 --quiet",
+            result = box.json(f"train svm {name} --shards 8 --max-iter 3 --threads 1 --quiet",
                               ranks=ranks)
             found[f"{name}, {ranks} ranks"] = result["data_sha256"] + result["model_sha256"]
     expect_equal(found)
@@ -72,7 +72,7 @@ def check_held_out_data_is_the_same_on_ranks(box):
     (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
     (box / "test.libsvm").write_text(libsvm_text(200, 45, 5, seed=2))
     flags = "train logistic rows.libsvm --eval test.libsvm --shards 8 --solver sgd --l2 0 --quiet"
-    found = {ranks: box.json(f"{flags} --workers 1 --out run-{ranks}", ranks=ranks)
+    found = {ranks: box.json(f"{flags} --threads 1 --out run-{ranks}", ranks=ranks)
              for ranks in (0, 2, 3)}
     expect_equal({ranks: result["model_sha256"] for ranks, result in found.items()})
     expect_equal({ranks: result["stopped_because"] for ranks, result in found.items()})
@@ -84,12 +84,12 @@ def check_a_checkpoint_of_three_ranks_goes_on_elsewhere(box):
         flags = f"train logistic rows.libsvm --shards 8 --solver {solver} --tol 0 --seed 3"
         whole = box.json(f"{flags} --max-iter 12 --quiet --out {solver}-whole")
         expect(whole["rounds"] == 12, whole)
-        box.run(f"{flags} --max-iter 5 --checkpoint-seconds 0 --workers 1 --quiet "
+        box.run(f"{flags} --max-iter 5 --checkpoint-seconds 0 --threads 1 --quiet "
                 f"--out {solver}-part", ranks=3)
         found = {"whole": whole["model_sha256"]}
-        for ranks, workers in ((2, 1), (0, 2), (1, 2)):
+        for ranks, threads in ((2, 1), (0, 2), (1, 2)):
             result = box.json(f"train logistic rows.libsvm --resume {solver}-part --max-iter 12 "
-                              f"--out {solver}-{ranks} --workers {workers} --quiet", ranks=ranks)
+                              f"--out {solver}-{ranks} --threads {threads} --quiet", ranks=ranks)
             expect(result["rounds"] == 12 and result["shards"] == 8, result)
             expect(box.rounds(f"{solver}-{ranks}") == list(range(1, 13)), "rounds")
             found[f"{ranks} ranks"] = result["model_sha256"]

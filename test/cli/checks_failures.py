@@ -12,7 +12,7 @@ ROUNDS = 3000
 # Some seconds of short rounds, with a checkpoint after each. There are more columns than rows, so
 # that without a penalty the loss falls for ever: all rounds run.
 LONG = (f"train logistic rows.libsvm --solver sgd --l2 0 --tol 0 --max-iter {ROUNDS} --shards 6 "
-        "--checkpoint-seconds 0 --workers 1 --quiet")
+        "--checkpoint-seconds 0 --threads 1 --quiet")
 
 
 def rank_of(pid):
@@ -86,7 +86,7 @@ def whole_model(box):
 
 def expect_resumable(box, run, ranks, model):
     expect(10 <= len(box.rounds(run)) < ROUNDS, f"{len(box.rounds(run))} rounds: not the middle")
-    result = box.json(f"train logistic rows.libsvm --resume {run} --workers 1 --quiet "
+    result = box.json(f"train logistic rows.libsvm --resume {run} --threads 1 --quiet "
                       "--checkpoint-seconds 100", ranks=ranks)
     expect(box.rounds(run) == list(range(1, ROUNDS + 1)), "rounds missing or twice")
     expect(box.record(run)["status"] == "done", box.record(run))
@@ -148,7 +148,7 @@ def check_what_one_rank_finds_is_said_once_as_one_process_says_it(box):
         alone = box.run("train svm rows.libsvm --out run", code=2).stderr
         expect("line 591" in alone, alone)
         for ranks in (2, 5):
-            said = box.run("train svm rows.libsvm --workers 1 --out run", code=2, ranks=ranks).stderr
+            said = box.run("train svm rows.libsvm --threads 1 --out run", code=2, ranks=ranks).stderr
             expect(messages(said) == messages(alone), f"{name}: {said}\ninstead of\n{alone}")
         expect(not (box / "run").exists(), "a run directory without a run")
 
@@ -159,7 +159,7 @@ def check_of_two_mistakes_the_first_in_the_file_is_said(box):
     (box / "rows.libsvm").write_text("".join(lines))
     alone = box.run("train svm rows.libsvm", code=2).stderr
     expect("line 51" in alone, alone)
-    said = box.run("train svm rows.libsvm --workers 1", code=2, ranks=3).stderr
+    said = box.run("train svm rows.libsvm --threads 1", code=2, ranks=3).stderr
     expect(messages(said) == messages(alone), said)
 
 

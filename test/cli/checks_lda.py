@@ -43,8 +43,8 @@ def check_topics_are_the_same_on_threads_ranks_and_stores(box):
     for send in ("model", "gradient"):
         flags = f"train lda docs.txt --n-topics 4 --send {send} --passes 3 --shards 6 --eval held.txt --quiet"
         found = {}
-        for workers in (1, 2, 5):
-            found[f"{workers} workers"] = box.json(f"{flags} --workers {workers} --out a")["model_sha256"]
+        for threads in (1, 2, 5):
+            found[f"{threads} threads"] = box.json(f"{flags} --threads {threads} --out a")["model_sha256"]
         for exchange in ("tree", "allreduce"):
             for ranks in (1, 2, 3):
                 result = box.json(f"{flags} --exchange {exchange} --out b", ranks=ranks)
@@ -91,7 +91,7 @@ def check_later_documents_are_not_lost_when_killed_before_the_first_round(box):
 
 def check_an_interrupted_run_goes_on_to_the_same_topics(box):
     (box / "docs.txt").write_text(text(2000))
-    flags = "train lda docs.txt --n-topics 16 --passes 60 --tol 0 --workers 1 --precision double --quiet"
+    flags = "train lda docs.txt --n-topics 16 --passes 60 --tol 0 --threads 1 --precision double --quiet"
     whole = box.json(f"{flags} --out whole")
     running = box.start(f"{flags} --checkpoint-seconds 0 --out cut".split())
     deadline = time.monotonic() + 60

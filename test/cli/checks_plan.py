@@ -147,7 +147,7 @@ def expect_audited(box, run, runtime):
 def check_every_run_is_compared_with_what_was_predicted(box):
     write_data(box)
     flags = "train svm rows.libsvm --max-iter 8"
-    said = box.run(f"{flags} --workers 2 --out threads").stderr
+    said = box.run(f"{flags} --threads 2 --out threads").stderr
     expect("predicted " in said and ", took " in said, said)
     expect_audited(box, "threads", "threads")
     box.run(f"{flags} --out ranks", ranks=2)
@@ -238,17 +238,18 @@ def check_training_by_a_plan_is_the_same_training(box):
         expect(result["model_sha256"] == usual, f"{place}: another model")
         plan = box.record(place)["plan"]
         expect(plan["machine"] == "mine" and plan["workers"] >= 1 and plan["why"], plan)
-        expect(result["workers"] == plan["workers"] if not ranks else plan["workers"] == 2, (result["workers"], plan))
+        ran = result["threads" if place == "threads" else "workers"]
+        expect(ran == plan["workers"], (ran, plan))
         expect_audited(box, place, {"threads": "threads", "ranks": "mpi", "store": "storage"}[place])
     expect(box.record("ranks")["plan"]["exchange"] == box.record("ranks")["exchange"], "another exchange")
 
 
 def check_a_plan_leaves_alone_what_a_flag_says(box):
     write_data(box)
-    said = box.run("train svm rows.libsvm --max-iter 4 --plan --workers 1 --send gradient --out run").stderr
+    said = box.run("train svm rows.libsvm --max-iter 4 --plan --threads 1 --send gradient --out run").stderr
     expect("plan: 1 worker" in said, said)
     record = box.record("run")
-    expect(record["workers"] == 1 and record["parameters"]["send"] == "gradient", record)
+    expect(record["threads"] == 1 and record["parameters"]["send"] == "gradient", record)
     box.run("train svm rows.libsvm --max-iter 4 --plan --exchange tree --out ranks", ranks=2)
     expect(box.record("ranks")["exchange"] == "tree", box.record("ranks")["exchange"])
 
@@ -259,7 +260,7 @@ def check_calibrate_makes_a_profile_that_is_taken(box):
     own.parent.mkdir(parents=True)
     # What runs came to on the profile before says nothing of this one.
     (own.parent / "machine.toml.runs.jsonl").write_text("{}\n")
-    said = box.run("calibrate --quick --workers 2 --store store --price-hour 3").stderr
+    said = box.run("calibrate --quick --threads 2 --store store --price-hour 3").stderr
     for part in ("rates of learners", "2 threads are", "storage: reads", f"profile: {own}"):
         expect(part in said, f"{part!r} is missing:\n{said}")
     expect(not (own.parent / "machine.toml.runs.jsonl").exists(), "the old record is there")

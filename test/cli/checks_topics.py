@@ -59,8 +59,8 @@ def check_topics_are_found_and_told(box):
 
 def check_mixtures_are_the_same_however_they_are_asked_for(box):
     train(box)
-    said = {box.run(f"{command} a pets.txt --workers {workers}").stdout
-            for command in ("predict", "transform") for workers in (1, 2, 5)}
+    said = {box.run(f"{command} a pets.txt --threads {threads}").stdout
+            for command in ("predict", "transform") for threads in (1, 2, 5)}
     expect(len(said) == 1, "not the same")
     rows = [[float(value) for value in line.split(",")] for line in said.pop().splitlines()]
     expect([len(row) for row in rows] == [2] * 6, rows)

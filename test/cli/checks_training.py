@@ -1,4 +1,4 @@
-"""Training in several steps: one answer for every number of workers, interrupted or not."""
+"""Training in several steps: one answer for every number of threads, interrupted or not."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ def wait_for_rounds(box, run, rounds, process):
         time.sleep(0.002)
 
 
-def check_the_model_is_the_same_for_every_number_of_workers(box):
+def check_the_model_is_the_same_for_every_number_of_threads(box):
     values = points(5000, 6, blobs=7)
     write_npy(box / "dense.npy", values, 5000, 6)
     lines = []
@@ -39,8 +39,8 @@ def check_the_model_is_the_same_for_every_number_of_workers(box):
                   "dense.npy --shards 16 --init k-means|| --metric cosine",
                   "sparse.libsvm --shards 8"):
         models, objectives = set(), set()
-        for workers in (1, 2, 3, 5, 8):
-            result = box.json(f"train kmeans {flags} --n-clusters 7 --workers {workers} --quiet")
+        for threads in (1, 2, 3, 5, 8):
+            result = box.json(f"train kmeans {flags} --n-clusters 7 --threads {threads} --quiet")
             models.add(result["model_sha256"])
             objectives.add(result["objective"])
         expect(len(models) == 1 and len(objectives) == 1, f"{flags}: {models} {objectives}")
@@ -74,7 +74,7 @@ def check_an_interrupted_run_goes_on_to_the_same_model(box):
     expect(not (box / "run/model.safetensors").exists(), "a model of an unfinished run")
     # A checkpoint is a model too.
     expect(len(box.run("predict run long.npy").stdout.split()) == 40000, "labels")
-    result = box.json("train kmeans long.npy --resume run --workers 1 --quiet")
+    result = box.json("train kmeans long.npy --resume run --threads 1 --quiet")
     expect(result["model_sha256"] == whole["model_sha256"], "another model")
     expect(result["objective"] == whole["objective"], "another objective")
     expect(result["shards"] == 8 and result["rounds"] == 60, result)
@@ -203,7 +203,7 @@ def check_labels_agree_in_every_form(box):
     box.run("train kmeans x.npy --n-clusters 5 --out a --quiet")
     printed = box.run("predict a x.npy").stdout
     box.run("predict a x.npy --out labels.csv")
-    box.run("predict a x.npy --out labels.npy --workers 3")
+    box.run("predict a x.npy --out labels.npy --threads 3")
     box.run("transform a x.npy --out distances.npy")
     expect((box / "labels.csv").read_text() == printed, "csv differs")
     kind, shape, labels = read_npy(box / "labels.npy")

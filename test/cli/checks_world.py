@@ -15,7 +15,7 @@ def check_json_of_train_has_what_scripts_need(box):
     write_npy(box / "x.npy", points(900, 4), 900, 4)
     done = box.run("train kmeans x.npy --n-clusters 3 --json --seed 5")
     result = json.loads(done.stdout)
-    for key in ("learner", "rounds", "stopped_because", "objective", "workers", "shards", "seconds",
+    for key in ("learner", "rounds", "stopped_because", "objective", "threads", "workers", "shards", "seconds",
                 "peak_rss_bytes", "model_sha256", "out", "simd", "data_sha256", "parameters"):
         expect(key in result, f"{key} is missing: {result}")
     expect({"load", "train"} <= result["seconds"].keys(), result["seconds"])

@@ -67,9 +67,9 @@ TEST(Train, GivesTheSameBitsForEveryNumberOfWorkers) {
   const data::Dataset data = toy_data(kRows, kCols);
   for (const int shards : {1, 2, 3, 5, 8, 16}) {
     std::set<std::string> models;
-    for (const int workers : {1, 2, 3, 5, 8}) {
+    for (const int threads : {1, 2, 3, 5, 8}) {
       ToyLearner learner({});
-      models.insert(train(learner, data, {.threads = workers, .shards = shards}).model_sha256);
+      models.insert(train(learner, data, {.threads = threads, .shards = shards}).model_sha256);
     }
     EXPECT_EQ(models.size(), 1u) << shards << " shards";
   }

@@ -56,9 +56,9 @@ TEST(KMeans, OneAnswerForAnyNumberOfWorkers) {
   const auto x = test::blobs(6000, 5, 10, 4, 2);
   for (const InitMethod init : {InitMethod::kRandom, InitMethod::kGreedy, InitMethod::kParallel}) {
     std::set<std::string> hashes;
-    for (const int workers : {1, 2, 3, 5, 8}) {
+    for (const int threads : {1, 2, 3, 5, 8}) {
       hashes.insert(train(test::dense(x, 5), {.n_clusters = 10, .init = init, .n_init = 2},
-                          {.threads = workers, .shards = 8, .seed = 3})
+                          {.threads = threads, .shards = 8, .seed = 3})
                         .result.model_sha256);
     }
     EXPECT_EQ(hashes.size(), 1U) << to_string(init);

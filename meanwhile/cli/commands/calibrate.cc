@@ -38,7 +38,7 @@ class Calibrate {
   Calibrate(const FlagTable& table, const learn::Registry& registry) {
     table.text("--out", out_, "profile to write; default: yours, which plan and train then take")
         .type("FILE");
-    table.whole("--workers", workers_, "threads; 0: all the machine offers", 0);
+    table.whole("--threads", threads_, "threads; 0: all the machine offers", 0);
     table.toggle("--quick", quick_, "a few shapes of k-means and svm: seconds, not a minute");
     table.choice("--learner", learner_, registry.names(), "only what this one does; default: all");
     table.real("--seconds", seconds_,
@@ -65,7 +65,7 @@ class Calibrate {
   std::string summary(const plan::Machine& machine, double seconds) const;
 
   std::string out_;
-  int workers_ = 0;
+  int threads_ = 0;
   bool quick_ = false;
   std::string simd_, learner_;
   double seconds_ = plan::CalibrateOptions{}.seconds;
@@ -79,7 +79,7 @@ int Calibrate::run(const Context& context) {
   if (!simd_.empty()) base::limit_simd(simd_);
   if (store_.given()) store_.check();
   const Launched launch = launched();
-  if (workers_ == 0) workers_ = std::max(1, base::hardware_threads() / launch.local_size);
+  if (threads_ == 0) threads_ = std::max(1, base::hardware_threads() / launch.local_size);
   // Whether it can be written is known before anything is measured.
   const fs::path folder = fs::absolute(out_).parent_path();
   std::error_code error;
@@ -115,7 +115,7 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
   options.quick = quick_;
   options.learner = learner_;
   options.seconds = seconds_;
-  options.threads = workers_;
+  options.threads = threads_;
   options.folder = fs::absolute(out_).parent_path();
   options.transport = transport;
   options.say = [&](const std::string& what) { progress.step("measuring " + what); };
@@ -131,7 +131,7 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
   progress.clear();
   const base::Json here = base::machine();
   machine.description = fmt::format(
-      "{}, {} threads, measured {}{}", here.value("cpu", ""), workers_, base::iso_time(),
+      "{}, {} threads, measured {}{}", here.value("cpu", ""), threads_, base::iso_time(),
       transport == nullptr ? "" : fmt::format(", a worker is one of {} ranks", transport->size()));
   machine.price.hour = store_.prices().per_hour;
   machine.price.million_requests = store_.prices().per_million_requests;

@@ -28,12 +28,12 @@ namespace {
 
 struct Convert {
   InputFlags input;
-  int workers = 0;
+  int threads = 0;
   bool json = false, quiet = false;
 
   explicit Convert(const FlagTable& table) {
     input.add_to(table);
-    table.whole("--workers", workers, "threads; 0: all the machine offers", 0);
+    table.whole("--threads", threads, "threads; 0: all the machine offers", 0);
     table.toggle("--json", json, "print what was written as one JSON object");
     table.toggle("--quiet", quiet, "print nothing but errors");
     table.footer(
@@ -71,9 +71,9 @@ struct Convert {
     Progress progress(console);
     progress.step("converting");
     const double begin_s = base::now_s();
-    const int threads = workers > 0 ? workers : base::hardware_threads();
+    const int all = threads > 0 ? threads : base::hardware_threads();
     const data::ConvertResult result =
-        data::convert({input.files().begin(), input.files().end()}, out, input.options(threads));
+        data::convert({input.files().begin(), input.files().end()}, out, input.options(all));
     const double seconds = base::now_s() - begin_s;
     progress.clear();
     if (json) {

@@ -57,9 +57,10 @@ Json inspect_run(const fs::path& path) {
   const job::RunDirectory run = job::RunDirectory::open(path);
   const Json record = run.run();
   Json json = {{"run", path.string()}};
-  for (const char* key : {"learner", "status", "stopped_because", "rounds", "objective",
-                          "parameters", "seed", "shards", "workers", "simd", "data", "started",
-                          "ended", "seconds", "peak_rss_bytes", "model_sha256", "error"}) {
+  for (const char* key :
+       {"learner", "status", "stopped_because", "rounds", "objective", "parameters", "seed",
+        "shards", "threads", "workers", "simd", "data", "started", "ended", "seconds",
+        "peak_rss_bytes", "model_sha256", "error"}) {
     if (record.contains(key)) json[key] = record[key];
   }
   json["last_round"] = last_metrics(path);

@@ -21,7 +21,7 @@ using base::ErrorKind;
 void ModelFlags::add_to(const FlagTable& table) {
   table.text("MODEL", model_, "a run directory, or a model file");
   input_.add_to(table);
-  table.whole("--workers", workers_, "threads; 0: all the machine offers", 0);
+  table.whole("--threads", threads_, "threads; 0: all the machine offers", 0);
   table.choice("--simd", simd_, base::simd_targets(),
                "use at most this instruction set; results do not change");
 }
@@ -35,13 +35,13 @@ learn::LoadedModel ModelFlags::load(const learn::Registry& registry) {
   }
   input_.check();
   if (!simd_.empty()) base::limit_simd(simd_);
-  if (workers_ == 0) workers_ = base::hardware_threads();
+  if (threads_ == 0) threads_ = base::hardware_threads();
   return learn::load_model(registry, model_);
 }
 
 // For a model that knows columns by number only.
 data::Dataset ModelFlags::read_columns(std::int64_t cols) const {
-  data::ReadOptions options = input_.options(workers_);
+  data::ReadOptions options = input_.options(threads_);
   options.n_features = std::max(options.n_features, cols);
   options.may_choose_words = false;
   return data::read({input_.files().begin(), input_.files().end()}, options);
@@ -51,7 +51,7 @@ data::Dataset ModelFlags::read_columns(std::int64_t cols) const {
 // them.
 data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model) const {
   const auto vocabulary = model.vocabulary();
-  data::ReadOptions options = input_.options(workers_);
+  data::ReadOptions options = input_.options(threads_);
   options.expect_documents = true;
   if (!options.vocabulary) options.vocabulary = vocabulary;
   data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);

@@ -17,7 +17,7 @@ class ModelFlags {
   learn::LoadedModel load(const learn::Registry& registry);
   // Reads the data for it. THROWS Error(kInput), also when the columns do not fit.
   data::Dataset read(Console& console, const learn::LoadedModel& loaded) const;
-  int threads() const { return workers_; }
+  int threads() const { return threads_; }
 
  private:
   data::Dataset read_columns(std::int64_t cols) const;
@@ -25,7 +25,7 @@ class ModelFlags {
 
   std::string model_, simd_;
   InputFlags input_;
-  int workers_ = 0;
+  int threads_ = 0;
 };
 
 }  // namespace meanwhile::cli
