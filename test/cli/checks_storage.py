@@ -302,7 +302,7 @@ def check_a_job_half_submitted_is_not_begun(box):
     expect(status(box)["state"] == "uploading", status(box))
     said = box.run("worker --store job", code=2).stderr
     expect("still being submitted" in said, said)
-    expect("was not whole" in box.run(f"submit {LEARNERS['svm']} --store job").stderr, "not mended")
+    expect("upload completed" in box.run(f"submit {LEARNERS['svm']} --store job").stderr, "not mended")
     box.run("worker --store job --quiet")
     expect_equal({"threads": on_threads(box, LEARNERS["svm"]), "store": fetched(box)})
 

@@ -62,6 +62,7 @@ class MemoryLearner final : public learn::RoundLearner {
   learn::State state() const override {
     learn::State state;
     state.learned["model"] = data::tensor_of<double>({&model, 1}, {1});
+    state.parameters = {{"max_iter", max_iter_}};
     state.progress = {{"rounds", rounds}};
     return state;
   }

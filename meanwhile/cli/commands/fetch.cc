@@ -48,7 +48,12 @@ class Fetch {
     job::check_out(out);
     // Whether there is a result is known before a directory is made for it.
     base::SystemClock clock;
-    static_cast<void>(runtime::result_of(*opened->store.blobs, job, clock));
+    if (!runtime::result_of(*opened->store.blobs, job, clock)) {
+      throw base::Error(base::ErrorKind::kInput,
+                        "{}: the job has not ended; 'meanwhile status --store {}' shows how far it "
+                        "is",
+                        store_.url(), shell_quoted(store_.url()));
+    }
     job::RunDirectory directory = job::RunDirectory::create(out);
     Json record;
     try {

@@ -239,8 +239,7 @@ Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
                   job::RunDirectory& directory, base::Clock& clock) {
   const auto result = result_of(*opened.store.blobs, job, clock);
   if (!result) {
-    throw Error(ErrorKind::kInput, "{}: the job has not ended; 'status' shows how far it is",
-                opened.store.blobs->name());
+    throw Error(ErrorKind::kInput, "{}: the job has not ended", opened.store.blobs->name());
   }
   // Behind the rounds of a run that was resumed.
   const std::filesystem::path metrics = directory.path() / "metrics.jsonl";
