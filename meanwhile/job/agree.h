@@ -1,4 +1,4 @@
-// Errors that all nodes of a job throw together, so that nobody waits for one that gave up.
+// Errors that all workers of a run throw together, so that no worker waits for one that gave up.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Failure {
   base::Error error;
 };
 
-// Collective. THROWS on every node the same error if any node has one; what the transport does.
+// Collective. THROWS on every worker the same error if any worker has one; what the transport does.
 void agree(transport::Transport& transport, const std::optional<Failure>& mine);
 
 // Collective. Runs `step`, which must not use the transport, and agrees about how it ended.

@@ -132,7 +132,7 @@ LoadedRun load(const SettledRun& run, const Worker& worker, int threads_total, O
   LoadOptions options;
   options.seed = run.seed;
   options.shards = run.shards;
-  options.workers_total = threads_total;
+  options.threads_total = threads_total;
   data::ReadOptions read = run.spec.read;
   read.threads = worker.load_threads;
   if (run.entry->of_text) read.expect_documents = true;

@@ -55,7 +55,7 @@ class WorkerRun {
     if (nothing_left(run_, loaded_, *learner)) return nothing();
     on_first([&] {
       if (planner_ != nullptr) {
-        result_.record["predicted"] = planner_->expect(planned(), *learner);
+        result_.record["predicted"] = planner_->expect(planned(exchange_), *learner);
       }
       open();
     });
@@ -78,13 +78,14 @@ class WorkerRun {
     }
   }
 
-  PlannedRun planned() const {
+  // `exchange`: not set: open.
+  PlannedRun planned(std::optional<Exchange> exchange) const {
     return {*run_.entry,
             run_.parameters,
             shape_of(loaded_.part),
             static_cast<int>(loaded_.part.shards.size()),
             runtime_.deployment(),
-            run_.spec.exchange,
+            exchange,
             !run_.spec.parameters.contains("send")};
   }
 
@@ -116,11 +117,12 @@ class WorkerRun {
   void follow_plan() {
     Json chosen;
     if (worker_.transport == nullptr) {
-      chosen = planner_->choose(planned());
+      chosen = planner_->choose(planned(run_.spec.exchange));
     } else {
       std::string mine;
       on_first([&] {
-        mine = planner_->choose(planned()).dump(-1, ' ', false, Json::error_handler_t::replace);
+        mine = planner_->choose(planned(run_.spec.exchange))
+                   .dump(-1, ' ', false, Json::error_handler_t::replace);
       });
       const auto all = transport::all_gather(*worker_.transport, std::as_bytes(std::span(mine)));
       const auto* text = reinterpret_cast<const char*>(all.front().data());

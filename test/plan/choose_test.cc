@@ -158,9 +158,9 @@ Job job(double update_bytes) {
   return job;
 }
 
-Setting at(Runtime runtime) {
+Setting at(Medium medium) {
   Setting setting;
-  setting.medium = runtime;
+  setting.medium = medium;
   return setting;
 }
 

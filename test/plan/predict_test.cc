@@ -33,9 +33,9 @@ Job job(double rounds = 5, double update_bytes = 8e3) {
   return job;
 }
 
-Setting at(Runtime runtime, int shards = 0) {
+Setting at(Medium medium, int shards = 0) {
   Setting setting;
-  setting.medium = runtime;
+  setting.medium = medium;
   setting.shards = shards;
   return setting;
 }
@@ -63,10 +63,10 @@ TEST(Predict, PartsAddUp) {
   what.course[0].round.absorb_bytes = 1e7;
   what.course.push_back({learn::Phase::kPrepare, 3, what.course[0].round});
   what.course.push_back({learn::Phase::kScore, 2, what.course[0].round});
-  for (const Runtime runtime : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
+  for (const Medium medium : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
     for (const int workers : {1, 4, 7}) {
-      SCOPED_TRACE(fmt::format("{} x {}", to_string(runtime), workers));
-      const Point point = predict(m, what, at(runtime), workers);
+      SCOPED_TRACE(fmt::format("{} x {}", job::runtime_name(medium), workers));
+      const Point point = predict(m, what, at(medium), workers);
       EXPECT_DOUBLE_EQ(point.seconds, point.load + point.work + point.exchange + point.absorb);
       EXPECT_DOUBLE_EQ(point.work, 5 * point.round.work);
       EXPECT_DOUBLE_EQ(point.exchange, 5 * point.round.exchange);
@@ -78,7 +78,7 @@ TEST(Predict, PartsAddUp) {
       EXPECT_DOUBLE_EQ(point.bytes, 10 * point.round.bytes);
       EXPECT_GE(point.load, 3);
       EXPECT_DOUBLE_EQ(point.efficiency, point.speedup / point.processes);
-      EXPECT_EQ(point.requests > 0, runtime == Medium::kStorage);
+      EXPECT_EQ(point.requests > 0, medium == Medium::kStorage);
     }
   }
 }
@@ -88,8 +88,8 @@ TEST(Predict, OneWorkerIsNoFasterThanItself) {
   m.start = 3;
   m.disk = 1e5;  // 4 s
   m.round = 0.1;
-  for (const Runtime runtime : {Medium::kMemory, Medium::kNetwork}) {
-    const Point one = predict(m, job(), at(runtime), 1);
+  for (const Medium medium : {Medium::kMemory, Medium::kNetwork}) {
+    const Point one = predict(m, job(), at(medium), 1);
     EXPECT_DOUBLE_EQ(one.speedup, 1);
     EXPECT_DOUBLE_EQ(one.efficiency, 1);
     EXPECT_EQ(one.exchange, 0);
@@ -209,7 +209,7 @@ TEST(Predict, MoreRowsTakeLonger) {
   Storage storage;
   storage.read = 1e7;
   m.storage = storage;
-  for (const Runtime runtime : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
+  for (const Medium medium : {Medium::kMemory, Medium::kNetwork, Medium::kStorage}) {
     for (const int workers : {1, 3, 64}) {
       double before = 0;
       for (const std::int64_t rows : {1'000, 1'001, 5'000, 1'000'000, 1'000'000'000}) {
@@ -217,8 +217,8 @@ TEST(Predict, MoreRowsTakeLonger) {
         what.shape.rows = rows;
         what.shape.stored = rows * what.shape.cols;
         what.course[0].round.flops = 1e7 * static_cast<double>(rows);
-        const double seconds = predict(m, what, at(runtime), workers).seconds;
-        EXPECT_GT(seconds, before) << to_string(runtime) << " " << workers << " " << rows;
+        const double seconds = predict(m, what, at(medium), workers).seconds;
+        EXPECT_GT(seconds, before) << job::runtime_name(medium) << " " << workers << " " << rows;
         before = seconds;
       }
     }

@@ -59,16 +59,16 @@ Job job(int workers, double rounds) {
 
 constexpr FaultModel kNone{.jitter = 0};
 
-Setting at(Runtime runtime, int shards = 0) {
+Setting at(Medium medium, int shards = 0) {
   Setting setting;
-  setting.medium = runtime;
+  setting.medium = medium;
   setting.shards = shards;
   return setting;
 }
 
 void expect_as_predicted(const Machine& where, const Setting& setting, int workers) {
-  SCOPED_TRACE(fmt::format("{} with {} workers, {} shards", to_string(setting.medium), workers,
-                           setting.shards));
+  SCOPED_TRACE(fmt::format("{} with {} workers, {} shards", job::runtime_name(setting.medium),
+                           workers, setting.shards));
   const Job what = job(workers, 12);
   const Simulated simulated = simulate(where, what, setting, workers, kNone, 1);
   const Point point = predict(where, what, setting, workers);
@@ -114,8 +114,8 @@ TEST(Simulate, AgreesWhereExchangeIsAll) {
   for (const int workers : {3, 64, 257}) {
     Job light = job(workers, 5);
     for (learn::Stretch& stretch : light.course) stretch.round.flops = 0;
-    for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
-      const Simulated simulated = simulate(machine(), light, at(runtime), workers, kNone, 1);
+    for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
+      const Simulated simulated = simulate(machine(), light, at(medium), workers, kNone, 1);
       EXPECT_NEAR(simulated.ratio, 1, 0.01);
     }
   }
@@ -137,8 +137,8 @@ TEST(Simulate, PartsAndRoundsAddUp) {
                        .deaths = 0.5,
                        .late_blobs = 0.01,
                        .lateness_s = 3};
-  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
-    const Simulated simulated = simulate(machine(), job(64, 40), at(runtime), 64, all, 3);
+  for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
+    const Simulated simulated = simulate(machine(), job(64, 40), at(medium), 64, all, 3);
     EXPECT_GT(simulated.deaths, 0);
     EXPECT_EQ(simulated.rounds.size(), 40U);
     const double rounds = std::accumulate(simulated.rounds.begin(), simulated.rounds.end(), 0.0);
@@ -194,9 +194,9 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
 
 TEST(Simulate, OneSeedOneResult) {
   const FaultModel faults{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
-  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
+  for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
     const auto rounds = [&](std::uint64_t seed) {
-      return simulate(machine(), job(50, 30), at(runtime), 50, faults, seed).rounds;
+      return simulate(machine(), job(50, 30), at(medium), 50, faults, seed).rounds;
     };
     EXPECT_EQ(rounds(1), rounds(1));
     EXPECT_NE(rounds(1), rounds(2));
@@ -205,30 +205,30 @@ TEST(Simulate, OneSeedOneResult) {
 
 // Each kind of trouble alone, more and more of it.
 TEST(Simulate, MoreTroubleIsNotFaster) {
-  const auto expect_slower = [&](const char* what, Runtime runtime,
+  const auto expect_slower = [&](const char* what, Medium medium,
                                  const std::vector<FaultModel>& more) {
-    double before = simulate(machine(), job(64, 30), at(runtime), 64, kNone, 7).seconds;
+    double before = simulate(machine(), job(64, 30), at(medium), 64, kNone, 7).seconds;
     for (const FaultModel& faults : more) {
-      const double seconds = simulate(machine(), job(64, 30), at(runtime), 64, faults, 7).seconds;
-      EXPECT_GE(seconds, before) << what << " " << to_string(runtime);
+      const double seconds = simulate(machine(), job(64, 30), at(medium), 64, faults, 7).seconds;
+      EXPECT_GE(seconds, before) << what << " " << job::runtime_name(medium);
       before = seconds;
     }
-    const double none = simulate(machine(), job(64, 30), at(runtime), 64, kNone, 7).seconds;
-    EXPECT_GT(before, none) << what << " " << to_string(runtime);
+    const double none = simulate(machine(), job(64, 30), at(medium), 64, kNone, 7).seconds;
+    EXPECT_GT(before, none) << what << " " << job::runtime_name(medium);
   };
-  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
-    expect_slower("jitter", runtime, {{.jitter = 0.02}, {.jitter = 0.1}, {.jitter = 0.3}});
-    expect_slower("stragglers", runtime,
+  for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
+    expect_slower("jitter", medium, {{.jitter = 0.02}, {.jitter = 0.1}, {.jitter = 0.3}});
+    expect_slower("stragglers", medium,
                   {{.jitter = 0, .stragglers = 0.001},
                    {.jitter = 0, .stragglers = 0.01},
                    {.jitter = 0, .stragglers = 0.1}});
-    expect_slower("slowdown", runtime,
+    expect_slower("slowdown", medium,
                   {{.jitter = 0, .stragglers = 0.05, .slowdown = 1.5},
                    {.jitter = 0, .stragglers = 0.05, .slowdown = 3}});
     expect_slower(
-        "links", runtime,
+        "links", medium,
         {{.jitter = 0, .slow_links = 0.1}, {.jitter = 0, .slow_links = 0.1, .link_slowdown = 40}});
-    expect_slower("deaths", runtime, {{.jitter = 0, .deaths = 0.2}, {.jitter = 0, .deaths = 1}});
+    expect_slower("deaths", medium, {{.jitter = 0, .deaths = 0.2}, {.jitter = 0, .deaths = 1}});
   }
   expect_slower("blobs", Medium::kStorage,
                 {{.jitter = 0, .late_blobs = 0.001},
@@ -251,8 +251,8 @@ TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
 
 TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
   const FaultModel rare{.jitter = 0, .stragglers = 0.001, .slowdown = 100};
-  const auto simulated = [&](Runtime runtime) {
-    return simulate(machine(), job(50, 50), at(runtime), 50, rare, 2);
+  const auto simulated = [&](Medium medium) {
+    return simulate(machine(), job(50, 50), at(medium), 50, rare, 2);
   };
   const Simulated ranks = simulated(Medium::kNetwork), store = simulated(Medium::kStorage);
   EXPECT_GT(ranks.max, 1000);
@@ -279,9 +279,9 @@ TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
 
 TEST(Simulate, WorkersThatOnlyDieAreAnError) {
   const FaultModel deadly{.deaths = 1e6};
-  for (const Runtime runtime : {Medium::kNetwork, Medium::kStorage}) {
+  for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
     EXPECT_THAT(error_of(ErrorKind::kFailed,
-                         [&] { simulate(machine(), job(10, 5), at(runtime), 10, deadly, 1); }),
+                         [&] { simulate(machine(), job(10, 5), at(medium), 10, deadly, 1); }),
                 HasSubstr("die faster than they work"));
   }
 }
