@@ -9,8 +9,8 @@
 
 namespace meanwhile::job {
 
-// Calls come one at a time, on the thread that called job::run. Of several processes only the
-// first worker's has anything to tell.
+// Calls come one at a time, on the thread that called job::run. Only the observer of the first
+// worker is told of steps, rounds and notes; every process asks its own for the flag to stop.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -9,8 +9,8 @@
 
 namespace meanwhile::job {
 
-// Rows, columns, stored values, type, layout, bytes. Of a part: rows and values of the whole data,
-// and the bytes that are here.
+// Rows, columns, stored values, type, layout, bytes. The rows and values of a part are those of the
+// whole data; its bytes are those that are here.
 base::Json shape_json(const data::Dataset& data);
 base::Json shape_json(const data::Part& part);
 

@@ -45,7 +45,7 @@ struct Deployment {
 struct Worker {
   transport::Transport* transport = nullptr;  // to the other workers; null: there are none
   int load_threads = 1;                       // threads that read the data
-  bool reports = true;  // of the workers of its process: the one whose result the process reports
+  bool reports = true;                        // the result of this worker is that of its process
 
   bool first() const { return transport == nullptr || transport->rank() == 0; }
 };

@@ -18,7 +18,7 @@ struct OpenStore {
   storage::Store store;
 };
 
-// Where a job lives. Credentials stay with whoever made `open`.
+// Where a job lives. Credentials are known to `open` alone.
 struct StorePlace {
   std::string url;
   std::function<std::unique_ptr<OpenStore>()> open;

@@ -77,7 +77,7 @@ job::SecondsByPhase seconds_of(const job::RunDirectory& directory, std::int64_t 
     outcome.phase = trains ? learn::Phase::kTrain : learn::Phase::kScore;
     const Json& said = line["seconds_by_phase"];
     seconds.add(outcome, said.value("work", 0.0), said.value("exchange", 0.0),
-              line.value("seconds", 0.0));
+                line.value("seconds", 0.0));
   }
   return seconds;
 }
