@@ -12,7 +12,7 @@ Sparse<T> clip(const Sparse<T>& m, std::int64_t cols, Dataset& owner) {
   base::Buffer<std::int64_t> starts;
   starts.resize(rows + 1);
   starts.data()[0] = 0;
-  // Columns are in order, so what stays is the front of each row.
+  // Columns are in order, so the entries that stay are the front of each row.
   const auto kept = [&](std::int64_t row) {
     const auto columns = m.row(row).columns;
     return std::lower_bound(columns.begin(), columns.end(), cols) - columns.begin();

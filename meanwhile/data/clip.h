@@ -1,4 +1,4 @@
-// Fewer columns of the same rows.
+// Data sets cut to fewer columns.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace meanwhile::data {
 
-// `data` without the columns from `cols` on: features that a model has never seen. A copy of the
-// values that stay. REQUIRES: data is sparse and 0 < cols < its columns.
+// A copy of `data` without the columns from `cols` on, which are features that a model has never
+// seen. REQUIRES: `data` is sparse and 0 < cols < cols(data.x).
 Dataset clip_columns(const Dataset& data, std::int64_t cols);
 }  // namespace meanwhile::data

@@ -36,7 +36,7 @@ std::vector<std::span<const std::byte>> arrays(const Matrix& x) {
 
 // Whether any value is NaN or infinite: its exponent is all ones, so that adding one to the
 // exponent carries into the sign bit. Only ands, adds and ors, which every vector unit has for both
-// widths; the caller finds out where in a second look.
+// widths; the caller finds the place in a second pass.
 template <class T>
 bool any_not_finite(std::span<const T> values) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -47,7 +47,7 @@ bool any_not_finite(std::span<const T> values) {
   return (carried >> (8 * sizeof(T) - 1)) != 0;
 }
 
-// "row 3, column 5" of the value with this number among those stored.
+// "row 3, column 5": the place of stored value number `index`.
 template <class T>
 std::string place(const Dense<T>& m, std::int64_t index) {
   return fmt::format("row {}, column {}", index / m.cols, index % m.cols);
@@ -58,12 +58,12 @@ std::string place(const Sparse<T>& m, std::int64_t index) {
   return fmt::format("row {}, column {}", row, m.columns[index]);
 }
 
-// Values [first, last) of those stored.
+// Checks stored values [first, last).
 template <class M>
 void check_values(const M& m, std::int64_t first, std::int64_t last, int threads, bool mapped) {
   using T = typename M::Value;
-  // Small enough that a piece is still in the cache when its failure is looked up, large enough
-  // that taking a task costs nothing.
+  // A piece is small enough to be in the cache still when its bad value is looked up, and large
+  // enough that the cost of a task does not count.
   constexpr std::int64_t kPiece = (std::int64_t{1} << 20) / std::int64_t{sizeof(T)};
   const std::int64_t count = last - first;
   const std::int64_t pieces = count / kPiece + (count % kPiece != 0);
@@ -74,7 +74,7 @@ void check_values(const M& m, std::int64_t first, std::int64_t last, int threads
       const auto bad = std::find_if_not(values.begin(), values.end(),
                                         [](T value) { return std::isfinite(value); });
       throw base::Error(base::ErrorKind::kInput,
-                        "{} (counted from 0): {} is no finite number; remove such rows or fill "
+                        "{} (counted from 0): {} is not a finite number; remove such rows or fill "
                         "them in",
                         place(m, begin + (bad - values.begin())), *bad);
     }

@@ -1,11 +1,11 @@
-// Which rows belong to which shard.
+// The deal of rows to shards.
 //
 // A shard is a deal of rows, not a stretch of the file: files sorted by label or by time are
 // common, and models trained on one class each are useless to average. Blocks of consecutive rows
 // keep reading sequential; small data has small blocks, so that a shard still has many of them.
 // Block b is one of group g = b / S; the S blocks of a group go to the S shards in a random order
-// that is a function of (seed, g, S) alone, so every worker deals the same rows to the same shards,
-// whoever reads them.
+// that is a function of (seed, g, S) alone, so every worker deals the same rows to the same
+// shards.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace meanwhile::data {
 
 inline constexpr std::int64_t kBlockRows = 256;  // at most
 
-// Rows of a block of a data set of so many rows: the largest power of two, up to kBlockRows, that
-// makes at least 128 blocks.
+// The number of rows in a block of a data set of `rows` rows: the largest power of two, up to
+// kBlockRows, that makes at least 128 blocks.
 std::int64_t block_rows(std::int64_t rows);
 
 struct RowRange {
@@ -26,17 +26,17 @@ struct RowRange {
 
 struct Shard {
   int index = 0;
-  std::vector<RowRange> blocks;  // in order of row; block_rows() each but the last of the data
+  std::vector<RowRange> blocks;  // in order of row; all have block_rows() rows but the last
   std::int64_t rows = 0;
 };
 
-// Every row in exactly one shard; any two shards differ by at most one block. Shards are empty when
-// there are fewer blocks than shards. REQUIRES: rows >= 0, shards >= 1.
+// Deals every row to exactly one shard; any two shards differ by at most one block. Some shards are
+// empty if there are fewer blocks than shards. REQUIRES: rows >= 0, shards >= 1.
 std::vector<Shard> deal(std::int64_t rows, int shards, std::uint64_t seed);
 
-// A power of two that does not depend on the machine unless it has more workers than shards: 8, for
-// more than 2 GiB of data as many as make a shard at most 256 MiB, but no more than 256; and at
-// least `workers`.
+// The default number of shards: a power of two. It is 8; for more than 2 GiB of data as many as
+// make a shard at most 256 MiB, up to 256. It is raised to `workers` if there are more: only then
+// does it depend on the machine.
 int default_shards(std::int64_t data_bytes, int workers);
 
 }  // namespace meanwhile::data

@@ -20,7 +20,7 @@ std::span<const std::byte> bytes_of(const T* data, std::int64_t begin, std::int6
 }
 
 void add(base::Sha256& hash, std::span<const std::byte> bytes, bool release) {
-  // A block of wide rows is large, and no more of a mapped file than this stays in memory for it.
+  // A block of wide rows is large; at most so much of a mapped file is in memory for it.
   constexpr std::size_t kStep = std::size_t{1} << 20;
   for (std::size_t at = 0; at < bytes.size(); at += kStep) {
     const auto step = bytes.subspan(at, std::min(kStep, bytes.size() - at));
@@ -33,7 +33,7 @@ template <class M>
 void add_rows(const M& m, RowRange rows, bool release, base::Sha256& hash) {
   if constexpr (kIsSparse<M>) {
     const std::int64_t first = m.row_start[rows.begin], last = m.row_start[rows.end];
-    std::array<std::int64_t, kBlockRows> lengths;  // where the rows lie among others must not count
+    std::array<std::int64_t, kBlockRows> lengths;  // the place of a row among others must not count
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       lengths[static_cast<std::size_t>(i - rows.begin)] = m.row_start[i + 1] - m.row_start[i];
     }
@@ -45,7 +45,7 @@ void add_rows(const M& m, RowRange rows, bool release, base::Sha256& hash) {
   }
 }
 
-// Shape and type in words, and the names that labels stand for. Feature names are left out: the
+// Shape, type and class names as text. Feature names are left out: the
 // same rows read from a file with a header line and from one without are the same data.
 std::string describe(const Dataset& data, const Whole& whole) {
   std::string text = std::visit(

@@ -1,6 +1,6 @@
-// SHA-256 of a data set in blocks, so that nodes that hold a part each can compute it together: a
-// digest for each block of block_rows() rows (lengths of sparse rows, columns, values, weights,
-// labels), and a hash of the description and the digests in order.
+// SHA-256 of a data set in blocks, so that workers that hold a part each can compute it together.
+// Each block of block_rows() rows has a digest (of lengths of sparse rows, columns, values, weights
+// and labels). The SHA-256 is a hash of a description and the digests in order.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ namespace meanwhile::data {
 
 using Digest = std::array<std::byte, 32>;
 
-// One for each of `blocks`. Gives the pages of mapped data back. The same for any `threads`.
+// The digest of each of `blocks`, the same for any `threads`. Releases the pages of mapped data.
 std::vector<Digest> block_digests(const Dataset& data, std::span<const RowRange> blocks,
                                   int threads);
 
-// What the hash covers beside the rows.
+// Counts of the whole data set.
 struct Whole {
   std::int64_t rows = 0, stored = 0;
   bool labelled = false, weighted = false;
@@ -32,7 +32,7 @@ Whole whole_of(const Dataset& data);
 // REQUIRES: digests of all its blocks, in order.
 std::string sha256(const Dataset& data, const Whole& whole, std::span<const Digest> digests);
 
-// Blocks of so many rows, the last may be shorter.
+// Blocks of `block` rows that cover `rows` rows; the last may be shorter.
 std::vector<RowRange> blocks_of(std::int64_t rows, std::int64_t block);
 
 }  // namespace meanwhile::data

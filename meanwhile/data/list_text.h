@@ -7,7 +7,7 @@
 
 namespace meanwhile::data {
 
-// "3, 4, 5". In place of fmt::join, whose inlining makes g++ 12 warn of an overflow that is none.
+// "3, 4, 5". fmt::join would make g++ 12 warn, wrongly, of an overflow when it is inlined.
 template <class Items>
 std::string list_text(const Items& items) {
   std::string text;

@@ -1,5 +1,5 @@
-// Views of matrices: rows are points, columns are features. A view borrows; see Dataset for who
-// owns.
+// Views of matrices: rows are points, columns are features. A view borrows its memory from a
+// Dataset.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Sparse {
     std::span<const T> values;
   };
 
-  const std::int64_t* row_start = nullptr;  // rows + 1 of them, the first is 0
+  const std::int64_t* row_start = nullptr;  // rows + 1 entries, the first is 0
   const std::int32_t* columns = nullptr;
   const T* values = nullptr;
   std::int64_t rows = 0, cols = 0;

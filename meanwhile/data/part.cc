@@ -15,7 +15,7 @@ namespace meanwhile::data {
 namespace {
 
 // Distinct numbers, up to one more than the limit. Open addressing in a table that stays in the
-// first-level cache when there are few, as there are where labels are classes.
+// first-level cache while there are few numbers, as there are if labels are classes.
 class NumberSet {
  public:
   bool full() const { return values_.size() > kMaxLabelValues; }
@@ -60,7 +60,7 @@ LabelValues merge(const LabelValues& a, const LabelValues& b) {
 
 LabelValues label_values(const Dataset& data, const std::vector<RowRange>& ranges, int threads) {
   if (data.labels.empty()) return {};
-  // Whoever fills his set is enough: the others end at their next range.
+  // One full set decides; the other threads stop at their next range.
   const auto count = static_cast<std::int64_t>(ranges.size());
   const auto sets_needed = static_cast<int>(std::clamp<std::int64_t>(count, 1, threads));
   std::vector<NumberSet> sets(static_cast<std::size_t>(sets_needed));

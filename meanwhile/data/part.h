@@ -1,4 +1,4 @@
-// The rows of some shards of a data set, as one node of a job holds them.
+// The rows of some shards of a data set, as one worker of a job holds them.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,28 @@ namespace meanwhile::data {
 inline constexpr std::size_t kMaxLabelValues = 1000;
 
 struct Part {
-  // Rows numbered locally, in order of their number in the whole data set. Rows of shards that are
-  // not held are absent, or present but not to be touched (a mapped file is mapped whole): go by
-  // `shards`, never by rows(data.x). Type, columns and names are the same on every node.
+  // Rows are numbered locally, in order of their number in the whole data set. Rows of other
+  // shards are absent, or present but not to be touched (a mapped file is mapped whole): use
+  // `shards`, never rows(data.x). Type, columns and names are the same on every worker.
   Dataset data;
-  // All S of them. `rows` is right for all; blocks are ranges of local rows, empty for shards not
-  // held here.
+  // All S shards. `rows` is right for all; blocks are ranges of local rows, and only shards held
+  // here have any.
   std::vector<Shard> shards;
 
-  // Of the whole data set:
+  // The whole data set:
   std::int64_t rows = 0, stored = 0;
-  bool labelled = false, weighted = false;  // data.labels is empty also where no row is held
+  bool labelled = false, weighted = false;  // data.labels is also empty if no row is held
   std::string sha256;
-  // The distinct labels, ascending; none when there are no labels or more than kMaxLabelValues
+  // The distinct labels, ascending. Empty if there are no labels, or more than kMaxLabelValues
   // distinct ones.
   std::vector<double> label_values;
 };
 
-// The part of a node that is the only one: every row.
+// The part of a worker that is the only one: it holds every row.
 Part whole(Dataset data, int shards, std::uint64_t seed, int threads);
 
-// The distinct labels of the rows in `ranges` (of all rows without them), ascending, -0 counted as
-// 0; nothing when there are more than kMaxLabelValues.
+// The distinct labels of the rows in `ranges`, or of all rows, ascending, -0 counted as 0. Empty if
+// there are more than kMaxLabelValues.
 struct LabelValues {
   std::vector<double> values;
   bool too_many = false;
@@ -43,7 +43,7 @@ struct LabelValues {
 };
 LabelValues label_values(const Dataset& data, const std::vector<RowRange>& ranges, int threads);
 std::vector<double> label_values(const Dataset& data, int threads);
-// Of the rows of both.
+// The label values of two sets of rows together.
 LabelValues merge(const LabelValues& a, const LabelValues& b);
 
 }  // namespace meanwhile::data

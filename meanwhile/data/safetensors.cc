@@ -23,10 +23,10 @@ using base::ErrorKind;
 using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference reader too
+constexpr std::size_t kMaxHeaderBytes = 100'000'000;  // also the limit of the reference reader
 constexpr std::size_t kAlignment = 64;
 
-// Bits of an element of every type the format knows; 0 for an unknown one.
+// Bits of an element of each type of the format; 0 for an unknown type.
 int dtype_bits(std::string_view dtype) {
   static constexpr std::pair<std::string_view, int> kBits[] = {
       {"F64", 64},    {"I64", 64},    {"U64", 64},        {"C64", 64},        {"F32", 32},
@@ -40,7 +40,7 @@ int dtype_bits(std::string_view dtype) {
   return 0;
 }
 
-// Bytes of a tensor; nothing if there are too many to count, or they are not whole.
+// Bytes of a tensor. Absent if they do not fit in 64 bits, or end within a byte.
 std::optional<std::size_t> tensor_bytes(int bits, const std::vector<std::int64_t>& shape) {
   std::int64_t total = bits;
   for (const std::int64_t size : shape) {
@@ -54,8 +54,8 @@ std::optional<std::size_t> tensor_bytes(int bits, const std::vector<std::int64_t
   throw Error(ErrorKind::kInput, "not a safetensors file: {}", what);
 }
 
-// The JSON of a header, with what the parser would let pass: names used twice, and nesting deeper
-// than any header has (a limit on the memory that a hostile file can make us use).
+// The JSON of a header. Also refuses names used twice, and nesting deeper than any header has,
+// which limits the memory that a hostile file can make us use.
 json parse_header(std::string_view text) {
   std::set<std::string> names;
   const auto check = [&names](int depth, json::parse_event_t event, json& value) {
@@ -70,17 +70,17 @@ json parse_header(std::string_view text) {
   try {
     header = json::parse(text, check);
   } catch (const json::exception& e) {
-    bad_header(fmt::format("its header is no JSON ({})", e.what()));
+    bad_header(fmt::format("its header is not JSON ({})", e.what()));
   }
-  if (!header.is_object()) bad_header("its header is no JSON object");
+  if (!header.is_object()) bad_header("its header is not a JSON object");
   return header;
 }
 
 Metadata parse_metadata(const json& object) {
-  if (!object.is_object()) bad_header("__metadata__ is no object of strings");
+  if (!object.is_object()) bad_header("__metadata__ is not an object of strings");
   Metadata metadata;
   for (const auto& [key, value] : object.items()) {
-    if (!value.is_string()) bad_header(fmt::format("metadata '{}' is no string", key));
+    if (!value.is_string()) bad_header(fmt::format("metadata '{}' is not a string", key));
     metadata[key] = value.get<std::string>();
   }
   return metadata;
@@ -89,12 +89,12 @@ Metadata parse_metadata(const json& object) {
 std::vector<std::int64_t> parse_counts(const json& info, const char* key) {
   const auto found = info.find(key);
   if (found == info.end() || !found->is_array()) {
-    throw Error(ErrorKind::kInput, "its \"{}\" is missing or no list", key);
+    throw Error(ErrorKind::kInput, "its \"{}\" is missing or not a list", key);
   }
   std::vector<std::int64_t> counts;
   for (const json& value : *found) {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
-      throw Error(ErrorKind::kInput, "its \"{}\" holds something else than counts", key);
+      throw Error(ErrorKind::kInput, "its \"{}\" holds values that are not counts", key);
     }
     counts.push_back(value.get<std::int64_t>());
   }
@@ -109,10 +109,10 @@ struct Placed {
 };
 
 Placed parse_tensor(const std::string& name, const json& info) {
-  if (!info.is_object()) throw Error(ErrorKind::kInput, "is described by no object");
+  if (!info.is_object()) throw Error(ErrorKind::kInput, "is not described by an object");
   const auto dtype = info.find("dtype");
   if (dtype == info.end() || !dtype->is_string()) {
-    throw Error(ErrorKind::kInput, "its \"dtype\" is missing or no string");
+    throw Error(ErrorKind::kInput, "its \"dtype\" is missing or not a string");
   }
   Tensor tensor{dtype->get<std::string>(), parse_counts(info, "shape"), {}};
   const std::vector<std::int64_t> place = parse_counts(info, "data_offsets");
@@ -123,7 +123,7 @@ Placed parse_tensor(const std::string& name, const json& info) {
   if (bits == 0) throw Error(ErrorKind::kInput, "its dtype '{}' is unknown", tensor.dtype);
   const std::optional<std::size_t> bytes = tensor_bytes(bits, tensor.shape);
   if (!bytes) {
-    throw Error(ErrorKind::kInput, "its shape [{}] of {} is no number of bytes",
+    throw Error(ErrorKind::kInput, "its shape [{}] of {} is not a whole number of bytes",
                 list_text(tensor.shape), tensor.dtype);
   }
   if (*bytes != static_cast<std::size_t>(place[1] - place[0])) {
@@ -272,7 +272,7 @@ SafetensorsHeader safetensors_header(const std::vector<TensorSpec>& specs, const
 
 namespace {
 
-// What a file of these tensors consists of, one after the other: the header, then each tensor.
+// The pieces of a file of these tensors, in order: the header, then each tensor.
 struct Pieces {
   SafetensorsHeader header;
   std::vector<std::span<const std::byte>> tensors;

@@ -47,8 +47,8 @@ struct Tensor {
   std::vector<std::int64_t> shape;
   std::span<const std::byte> bytes;  // borrowed
 
-  // THROWS Error(kInput) when the tensor is not of type T, or when it lies at an address that no T
-  // may have (a file of other software; what we write is aligned).
+  // THROWS Error(kInput) if the tensor is not of type T or not aligned for T. Files of other
+  // software may be unaligned; ours are aligned.
   template <class T>
   std::span<const T> as() const;
 };
@@ -57,19 +57,19 @@ using Metadata = std::map<std::string, std::string>;
 
 // A file opened for reading, checked whole: offsets in bounds, no overlap, no hole, sizes equal to
 // shapes.
-// THROWS Error(kInput) saying what is wrong and, when the file was cut, by how much.
+// THROWS Error(kInput) saying what is wrong and, if the file was cut short, by how much.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
-  // Over bytes somebody else keeps; `name` is for messages.
+  // Borrows `bytes`; `name` is for messages.
   SafetensorsFile(std::span<const std::byte> bytes, const std::string& name);
 
   const Metadata& metadata() const { return metadata_; }
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
-  // THROWS Error(kInput) naming the tensors there are.
+  // THROWS Error(kInput) naming the tensors of the file if there is no such tensor.
   const Tensor& tensor(const std::string& name) const;
-  // Keeps the mapping alive; null when the bytes were borrowed.
+  // Keeps the mapping alive; null if the bytes are borrowed.
   const std::shared_ptr<const base::MappedFile>& mapping() const { return mapping_; }
 
  private:
@@ -99,22 +99,22 @@ struct SafetensorsHeader {
 };
 
 // The header of a file whose tensors lie in the order of `specs`. Its size is a multiple of 64 and
-// at least `min_bytes`: who does not know the shapes yet leaves that much room, writes the tensors
-// behind it and puts the header in last. REQUIRES of the caller, if every tensor shall be aligned:
-// an order in which each begins at a multiple of its element size (8-byte elements first does it).
-// THROWS Error(kUsage) for an unknown dtype or a shape too large to count.
+// at least `min_bytes`: a writer that does not know the shapes yet leaves so many bytes free,
+// writes the tensors behind them and the header last. Tensors are aligned only if each begins at a
+// multiple of its element size: put 8-byte elements first. THROWS Error(kUsage) for an unknown
+// dtype or a shape too large to count.
 SafetensorsHeader safetensors_header(const std::vector<TensorSpec>& specs, const Metadata& metadata,
                                      std::size_t min_bytes = 0);
 
 // A whole file as bytes; larger elements first, then in order of name.
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
                                          const Metadata& metadata);
-// The same, written at once, atomically.
+// Writes such a file atomically.
 void write_safetensors(const std::filesystem::path& path,
                        const std::map<std::string, Tensor>& tensors, const Metadata& metadata);
 
-// SHA-256 over names, types, shapes and bytes of the tensors, in order of name: what a run reports
-// as model_sha256, independent of metadata.
+// SHA-256 over names, types, shapes and bytes of the tensors, in order of name. A run reports it as
+// model_sha256; metadata does not count.
 std::string sha256(const std::map<std::string, Tensor>& tensors);
 
 }  // namespace meanwhile::data

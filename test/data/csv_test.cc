@@ -61,7 +61,7 @@ TEST(Csv, FindsTheDelimiter) {
   EXPECT_EQ(csv("1|2\n3|4\n", options).values, values);
   options.delimiter = '5';
   EXPECT_EQ(error("1|2\n", options, ErrorKind::kUsage),
-            "file0: delimiter: found a digit, expected what separates numbers");
+            "file0: delimiter: found a digit, expected a character that separates numbers");
 }
 
 TEST(Csv, ADelimiterBetweenQuotesSeparatesNothing) {
@@ -179,13 +179,14 @@ TEST(Csv, RefusesBadWeightsAndLabels) {
 }
 
 TEST(Csv, RefusesStrayQuotes) {
-  EXPECT_EQ(error("1,2\n3,\"4\n"),
-            "file0: line 2, column 3: found a quote that is never closed, expected its twin");
+  EXPECT_EQ(
+      error("1,2\n3,\"4\n"),
+      "file0: line 2, column 3: found a quote that is never closed, expected a closing quote");
   EXPECT_EQ(error("1,2\n3,\"4\"5\n"),
             "file0: line 2, column 6: found '5' behind a closing quote, expected a delimiter");
   EXPECT_EQ(error("1,2,a\n3,4,5\" pipe\n6,7,b\n", columns("2")),
             "file0: line 2, column 6: found a quote inside a field, expected it at the start; put "
-            "the field in quotes and double those inside");
+            "the field in quotes and double the quotes inside");
 }
 
 TEST(Csv, NamesTheKnownColumnsWhenOneIsUnknown) {

@@ -138,9 +138,10 @@ TYPED_TEST(CheckFinite, FindsTheFirstBadValueWhereverItIs) {
     return input_error_of([&] { check_finite(dense(values, kRows, kCols).x, "a.npy", 3); });
   };
   at(kRows - 1, 6) = static_cast<TypeParam>(-kInfinity);
-  EXPECT_EQ(message(),
-            "a.npy: row 149999, column 6 (counted from 0): -inf is no finite number; remove such "
-            "rows or fill them in");
+  EXPECT_EQ(
+      message(),
+      "a.npy: row 149999, column 6 (counted from 0): -inf is not a finite number; remove such "
+      "rows or fill them in");
   at(100'000, 3) = static_cast<TypeParam>(kInfinity);
   EXPECT_THAT(message(), testing::HasSubstr("row 100000, column 3 (counted from 0): inf"));
   at(0, 1) = static_cast<TypeParam>(kNan);

@@ -22,8 +22,9 @@ TEST(Ldac, ReadsCountsOfWordsFromZeroInAnyOrder) {
 }
 
 TEST(Ldac, RefusesWhatIsNot) {
-  EXPECT_EQ(error("2 0:1\n"),
-            "file0: line 1, column 1: found 1 words, expected 2 as the line begins with");
+  EXPECT_EQ(
+      error("2 0:1\n"),
+      "file0: line 1, column 1: found 1 words, expected 2 as the first number of the line says");
   EXPECT_EQ(error("1 0:1\n2 4:1 4:2\n"),
             "file0: line 2, column 1: found word 4 twice in this line, expected each once");
   for (const char* pair : {"0", "0:", "0:0", "0:1.5", "-1:1", "x:1", "0:1x", "2147483647:1",

@@ -105,7 +105,7 @@ TEST_F(ReadTest, StandardInputMayBeAnyFormat) {
   }
   const StandardInput input(file("input", "1,2\n3,x\n"));
   EXPECT_EQ(error({"-"}).substr(0, 48), "standard input: line 2, column 3: found 'x' in f");
-  EXPECT_EQ(error({"-", "-"}, {}, ErrorKind::kUsage), "-: standard input can be read once only");
+  EXPECT_EQ(error({"-", "-"}, {}, ErrorKind::kUsage), "-: standard input can be read only once");
 }
 
 TEST_F(ReadTest, APipeIsReadOnce) {

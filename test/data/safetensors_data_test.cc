@@ -121,11 +121,11 @@ TEST(SafetensorsData, SaysWhatDoesNotFitTheRows) {
   EXPECT_THAT(error_in({{"x", x}}, {{"kind", "data"}, {"rows", "3"}}),
               HasSubstr("metadata promises 3 x 3, the tensors hold 2 x 3"));
   EXPECT_THAT(error_in({{"x", x}}, {{"kind", "data"}, {"cols", "-3"}}),
-              HasSubstr("cols = '-3' is no count"));
+              HasSubstr("cols = '-3' is not a count"));
   EXPECT_THAT(error_in({{"x", x}}, {{"kind", "data"}, {"feature_names", R"(["a"])"}}),
               HasSubstr("1 feature_names for 3 columns"));
   EXPECT_THAT(error_in({{"x", x}}, {{"kind", "data"}, {"feature_names", "[1]"}}),
-              HasSubstr("feature_names is no JSON list of strings"));
+              HasSubstr("feature_names is not a JSON list of strings"));
 }
 
 struct SparseFile {

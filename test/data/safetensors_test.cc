@@ -165,15 +165,16 @@ TEST(SafetensorsReading, RefusesHeadersThatAreNone) {
   EXPECT_THAT(header_error("{\"\xff\":1}"), HasSubstr("no JSON"));
   EXPECT_THAT(header_error("[]"), HasSubstr("no JSON object"));
   EXPECT_THAT(header_error(std::string(100'000, '[')), HasSubstr("nested too deep"));
-  EXPECT_THAT(header_error(R"({"__metadata__":[]})"), HasSubstr("__metadata__ is no object"));
-  EXPECT_THAT(header_error(R"({"__metadata__":{"a":1}})"), HasSubstr("metadata 'a' is no string"));
+  EXPECT_THAT(header_error(R"({"__metadata__":[]})"), HasSubstr("__metadata__ is not an object"));
+  EXPECT_THAT(header_error(R"({"__metadata__":{"a":1}})"),
+              HasSubstr("metadata 'a' is not a string"));
 }
 
 TEST(SafetensorsReading, RefusesTensorsThatAreWronglyDescribed) {
   const auto x = [](const std::string& info) {
     return error_in(safetensors_text(R"({"x":)" + info + "}", "01234567"));
   };
-  EXPECT_THAT(x("1"), HasSubstr("tensor 'x': is described by no object"));
+  EXPECT_THAT(x("1"), HasSubstr("tensor 'x': is not described by an object"));
   EXPECT_THAT(x(R"({"shape":[2],"data_offsets":[0,8]})"), HasSubstr("\"dtype\" is missing"));
   EXPECT_THAT(x(R"({"dtype":3,"shape":[2],"data_offsets":[0,8]})"),
               HasSubstr("\"dtype\" is missing"));
@@ -181,15 +182,15 @@ TEST(SafetensorsReading, RefusesTensorsThatAreWronglyDescribed) {
               HasSubstr("'F33' is unknown"));
   EXPECT_THAT(x(R"({"dtype":"F32","data_offsets":[0,8]})"), HasSubstr("\"shape\" is missing"));
   EXPECT_THAT(x(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"),
-              HasSubstr("\"shape\" holds something else than counts"));
+              HasSubstr("\"shape\" holds values that are not counts"));
   EXPECT_THAT(x(R"({"dtype":"F32","shape":[2.5],"data_offsets":[0,8]})"),
               HasSubstr("\"shape\" holds something else"));
   EXPECT_THAT(x(R"({"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]})"),
               HasSubstr("\"shape\" holds something else"));
   EXPECT_THAT(x(R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]})"),
-              HasSubstr("is no number of bytes"));
+              HasSubstr("is not a whole number of bytes"));
   EXPECT_THAT(x(R"({"dtype":"F4","shape":[1],"data_offsets":[0,1]})"),
-              HasSubstr("is no number of bytes"));
+              HasSubstr("is not a whole number of bytes"));
   EXPECT_THAT(x(R"({"dtype":"F32","shape":[2],"data_offsets":[0]})"),
               HasSubstr("not [begin, end]"));
   EXPECT_THAT(x(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"),

@@ -53,7 +53,7 @@ TEST(Vocabulary, RefusesWordsThatAreNone) {
   const auto error = [](Words words) {
     return input_error_of([&] { const Vocabulary made(words); });
   };
-  EXPECT_EQ(error({"a", "b", "a"}), "word 3, 'a', is word 1, too; expected each once");
+  EXPECT_EQ(error({"a", "b", "a"}), "word 3, 'a', repeats word 1; expected each word once");
   EXPECT_EQ(error({"a", ""}), "word 2 is empty");
   EXPECT_EQ(error({"\xff"}), "word 1, '\\xff', is not UTF-8");
 }
@@ -71,7 +71,7 @@ TEST(Vocabulary, IsReadFromAFile) {
   };
   EXPECT_EQ(error(""), name + ": has no words, expected one on each line");
   EXPECT_EQ(error("a\n\nb\n"), name + ": word 2 is empty");
-  EXPECT_EQ(error("a\nb\na\n"), name + ": word 3, 'a', is word 1, too; expected each once");
+  EXPECT_EQ(error("a\nb\na\n"), name + ": word 3, 'a', repeats word 1; expected each word once");
 }
 
 TEST(StopWords, AreEnglishOrNoneOrThoseOfAFile) {

@@ -368,7 +368,7 @@ TEST(Load, ErrorsInCsvComeInOrderToo) {
   expect_one_error(
       {folder / "d.csv"}, {},
       (folder / "d.csv").string() +
-          ": line 303, column 1: found a quote that is never closed, expected its twin");
+          ": line 303, column 1: found a quote that is never closed, expected a closing quote");
 }
 
 // Texts of a few letters, most of them wrong somewhere: what one node makes of them, all do.
@@ -418,7 +418,7 @@ TEST(Load, TheFirstBadValueOfAMappedFileIsNamed) {
   data::write_npy<float>(folder / "a.npy", values, {3000, 2});
   expect_one_error({folder / "a.npy"}, {},
                    (folder / "a.npy").string() +
-                       ": row 1111, column 1 (counted from 0): inf is no finite number; remove "
+                       ": row 1111, column 1 (counted from 0): inf is not a finite number; remove "
                        "such rows or fill them in");
 }
 

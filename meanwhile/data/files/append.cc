@@ -21,7 +21,7 @@ std::string kind(const Matrix& x) {
   return kKinds[x.index()];
 }
 
-// The row behind the last one of a piece that begins at `row`: one row at least.
+// The row behind the last row of a piece that begins at `row`. A piece has at least one row.
 template <class T>
 std::int64_t piece_end(const Dense<T>& m, std::int64_t row) {
   const auto rows = static_cast<std::int64_t>(kPieceValues) / std::max<std::int64_t>(m.cols, 1);
@@ -99,7 +99,7 @@ void Appender::append(const Dataset& data, const std::string& name, RowSink<T>& 
   check(data, name);
   if (first_name_.empty()) {
     first_ = data;
-    first_.owners.clear();  // the views are of no use, only whether they are empty
+    first_.owners.clear();  // only whether the views are empty counts
     first_name_ = name;
   }
   if (first_.feature_names.empty()) first_.feature_names = data.feature_names;

@@ -1,4 +1,4 @@
-// Data sets poured into a sink, one after the other.
+// Appends data sets to a sink, one after another.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace meanwhile::data {
 
-// What the data sets of one sink must agree on.
+// Holds the properties that all data sets of one sink must share.
 class Appender {
  public:
-  // Pours the rows of `data` into `sink`, in pieces, and gives the pages of mapped data back.
-  // REQUIRES: the matrix of the first data set is of T, and dense or sparse as the sink is.
-  // THROWS what check() does.
+  // Gives the rows of `data` to `sink` in pieces, and releases the pages of mapped data.
+  // REQUIRES: the first data set has values of type T, and is dense or sparse as the sink is.
+  // THROWS as check().
   template <class T>
   void append(const Dataset& data, const std::string& name, RowSink<T>& sink);
 
-  // THROWS Error(kInput), naming both files, when `data` does not go with what was appended before:
-  // dense or sparse, type, columns (sparse: any), labels, weights and names.
+  // THROWS Error(kInput), naming both files, if `data` differs from the first data set: dense or
+  // sparse, type, columns (dense only), labels, weights or names.
   void check(const Dataset& data, const std::string& name) const;
 
   RowsDescription description() const;
 
  private:
   std::string first_name_;
-  Dataset first_;  // without its rows
+  Dataset first_;  // its rows are never read
   std::int64_t cols_ = 0;
 };
 

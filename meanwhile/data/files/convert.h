@@ -1,4 +1,4 @@
-// Turning any readable data into one safetensors file, in bounded memory.
+// Converts any readable data into one safetensors file, in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@ namespace meanwhile::data {
 
 struct ConvertResult {
   std::int64_t rows = 0, cols = 0, stored = 0;
-  std::int64_t bytes = 0;  // of the file written
+  std::int64_t bytes = 0;  // size of the file
   UnknownWords unknown;
 };
 
 // Streams `paths` to the file `out`. Text goes through buffers of a few MiB a thread, whatever the
-// size of the input; what does not fit in order (labels, weights, row starts) waits in unnamed
-// files beside `out`. Nothing appears at `out` before all of the input was right.
+// size of the input. Arrays that come later in the file (labels, weights, row starts) wait in
+// unnamed files beside `out`. The file appears at `out` when all of it is written. THROWS as
+// read().
 ConvertResult convert(const std::vector<std::filesystem::path>& paths,
                       const std::filesystem::path& out, const ReadOptions& options);
 

@@ -4,7 +4,7 @@
 // The parser is one loop over fields. A field of a feature is nearly always a bare number, which is
 // parsed where it stands; everything else (quotes, words, mistakes) is handled out of line.
 //
-// Invariants: a field takes at least two bytes with what ends it, so the buffers of a chunk are
+// Invariants: a field and its delimiter take at least two bytes, so the buffers of a chunk are
 // large enough beforehand; the '\n' at the end of the chunk ends every loop that is not inside
 // quotes.
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ class Parser : public TextParser<T> {
         } else {
           after = other_field(text, p, field, rows);
         }
-        // Either at the next field now, or at the end of the line.
+        // Now `p` is at the next field, or at the end of the line.
         const char* const next = skip_blanks(after);
         if (*next == '\n') {
           if (field + 1 != fields) [[unlikely]]
@@ -95,11 +95,11 @@ class Parser : public TextParser<T> {
 
  private:
   struct Field {
-    std::string_view text;  // without quotes and the blanks around it
-    const char* end;        // behind it, closing quote included
+    std::string_view text;  // without the quotes and blanks around it
+    const char* end;        // behind the field and its closing quote
   };
 
-  // Blanks that do not separate fields by themselves; all of them when runs of blanks do.
+  // Skips blanks that are not delimiters; all blanks if runs of blanks are the delimiter.
   const char* skip_blanks(const char* p) const {
     while (*p == ' ' || *p == '\r' || (*p == '\t' && (kBlanks || delimiter_ != '\t'))) ++p;
     return p;
@@ -110,7 +110,7 @@ class Parser : public TextParser<T> {
     throw BadText{static_cast<std::size_t>(at - text.data()), std::move(message)};
   }
 
-  // The field at `p`. `scratch` holds it when quotes in it were doubled.
+  // The field at `p`. `scratch` holds its text if quotes in it are doubled.
   Field field_at(std::string_view text, const char* p, std::string& scratch) const {
     if (*p != '"') {
       const char* end = p;
@@ -119,7 +119,7 @@ class Parser : public TextParser<T> {
           fail(
               text, end,
               "found a quote inside a field, expected it at the start; put the field in quotes and "
-              "double those inside");
+              "double the quotes inside");
         }
       }
       const char* last = end;
@@ -134,7 +134,7 @@ class Parser : public TextParser<T> {
       const auto* quote = static_cast<const char*>(
           std::memchr(start, '"', static_cast<std::size_t>(limit - start)));
       if (quote == nullptr) {
-        fail(text, p, "found a quote that is never closed, expected its twin");
+        fail(text, p, "found a quote that is never closed, expected a closing quote");
       }
       if (whole && quote[1] != '"') {
         return {{start, static_cast<std::size_t>(quote - start)}, quote + 1};
@@ -147,7 +147,8 @@ class Parser : public TextParser<T> {
     }
   }
 
-  // A number that parse_number did not take (one in quotes, or none), or of another type.
+  // Reads a number that parse_number does not take (it stands in quotes, or is not a number), or a
+  // number of another type.
   template <class V>
   [[gnu::noinline]] const char* hard_number(std::string_view text, const char* p, std::size_t field,
                                             V& value) const {
@@ -202,7 +203,7 @@ class Parser : public TextParser<T> {
                                              std::size_t field) const {
     T value;
     if (*p != '"') hard_number(text, p, field, value);
-    // Its own words for what is behind a closing quote.
+    // split_record() has a message of its own for text behind a closing quote.
     const auto begin = static_cast<std::size_t>(line - text.data());
     split_record(text, next_record(text, begin, true).value(), delimiter_);
     fail(text, p, "found a field that does not end, expected a delimiter");
@@ -222,7 +223,7 @@ class Parser : public TextParser<T> {
   const bool labelled_, weighted_;
 };
 
-// As much of the file as its first two records need, or all of it.
+// The start of the file up to the end of its second record, or all of it.
 std::string_view first_records(TextSource& source) {
   for (std::size_t want = 64 << 10;; want *= 2) {
     const std::string_view text = source.head(want);
@@ -279,7 +280,7 @@ std::shared_ptr<const TextParser<T>> CsvFormat<T>::open(TextSource& source) {
                 layout->roles.size(), layout_.roles.size(), first_file_);
   }
   source.skip(layout->header_bytes);
-  // The fields are those of the first file: a file without a header has no names to find them by.
+  // All files use the roles of the first: a file without a header has no names to find them by.
   CsvLayout mine = layout_;
   mine.delimiter = layout->delimiter;
   if (mine.delimiter == ' ') return std::make_shared<Parser<T, true>>(std::move(mine));

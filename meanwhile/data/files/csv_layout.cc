@@ -27,7 +27,7 @@ bool is_number(const std::string& field) {
   return !field.empty() && detail::from_chars(field.data(), end, value) == end;
 }
 
-// The line end that ends the record at `at`: one with an even number of quotes before it.
+// The line end that ends the record at `at`: the first with an even number of quotes before it.
 std::size_t record_end(std::string_view text, std::size_t at) {
   bool open = false;
   for (;;) {
@@ -55,10 +55,10 @@ char find_delimiter(std::string_view record) {
 
 void check_delimiter(char delimiter) {
   if (delimiter >= '0' && delimiter <= '9') {
-    throw Error(ErrorKind::kUsage, "delimiter: found a digit, expected what separates numbers");
+    throw Error(ErrorKind::kUsage, "delimiter: found a digit, expected a character that separates numbers");
   }
   if (std::string_view("\"\n\r.+-#eE").find(delimiter) != std::string_view::npos) {
-    throw Error(ErrorKind::kUsage, "delimiter: found {}, expected what separates numbers",
+    throw Error(ErrorKind::kUsage, "delimiter: found {}, expected a character that separates numbers",
                 in_quotes({&delimiter, 1}));
   }
 }
@@ -81,7 +81,7 @@ std::string known_columns(const std::vector<std::string>& names, std::size_t fie
                      names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
 }
 
-// A header name goes before a number.
+// A name of the header takes precedence over a number.
 // `parameter` names the column in messages.
 std::size_t find_column(const std::string& parameter, const std::string& column,
                         const std::vector<std::string>& names, std::size_t fields) {
@@ -183,7 +183,7 @@ std::vector<std::string> split_record(std::string_view text, const CsvRecord& re
         field += text[p];
         p += text[p] == '"' ? 2 : 1;
       }
-      if (p == end) throw BadText{start, "found a quote that is never closed, expected its twin"};
+      if (p == end) throw BadText{start, "found a quote that is never closed, expected a closing quote"};
       ++p;
       while (p < end && blank(text[p]) && !separates(text[p])) ++p;
       if (p < end && !separates(text[p])) {
@@ -221,7 +221,7 @@ std::optional<CsvLayout> csv_layout(std::string_view text, const ReadOptions& op
   check_delimiter(layout.delimiter);
   const auto top = split_record(text, *first, layout.delimiter);
   const auto second = next_record(text, first->end, true);
-  // Errors in the second record are the parser's to find: it is a row.
+  // The parser will report errors in the second record: it is a row.
   std::vector<std::string> below;
   try {
     if (second) below = split_record(text, *second, layout.delimiter);

@@ -1,5 +1,5 @@
-// What the first lines of a CSV file say about the rest: delimiter, header, and which field is
-// what.
+// The layout of a CSV file, found from its first lines: delimiter, header, and the role of each
+// field.
 #pragma once
 
 #include <cstddef>
@@ -17,33 +17,33 @@ enum class CsvRole : std::uint8_t { kFeature, kLabel, kWeight, kIgnore };
 struct CsvLayout {
   char delimiter = ',';            // ' ': any run of blanks
   std::vector<CsvRole> roles;      // one a field
-  std::vector<std::string> names;  // one a field, or none: the file has no header
-  bool label_is_word = false;      // as in the first row
-  std::size_t header_bytes = 0;    // before the first row or what looks like it
+  std::vector<std::string> names;  // one a field, or empty: the file has no header
+  bool label_is_word = false;      // decided by the first row
+  std::size_t header_bytes = 0;    // before the first row
 
   std::vector<std::string> feature_names() const;
   std::size_t features() const;
-  // 'name' or the number from 0, as flags take it.
+  // The field as options name it: 'name', or its number from 0.
   std::string field_name(std::size_t field) const;
 };
 
-// The layout of a file that begins with `text`; nothing if it has no record. `text` holds two whole
-// records (see next_record) unless the file has fewer. A first record is a header if a field of a
-// feature or weight is a word in it, or if its label is a word and the second record's is a number.
-// THROWS Error(kUsage) for columns that there are not, naming those that there are; BadText.
+// The layout of a file that begins with `text`; absent if it has no record. `text` holds two whole
+// records (see next_record) unless the file has fewer. The first record is a header if a feature or
+// weight in it is a word, or if its label is a word and the label of the second record is a number.
+// THROWS Error(kUsage) for a column that does not exist, naming those that do; BadText.
 std::optional<CsvLayout> csv_layout(std::string_view text, const ReadOptions& options);
 
-// A record is a line, or several when line ends stand between quotes. Empty lines and lines that
-// begin with # belong to none.
+// A record is a line, or several lines if line ends stand between quotes. Empty lines and lines
+// that begin with # belong to no record.
 struct CsvRecord {
-  std::size_t begin, end;  // end: of the last line end or of the text
+  std::size_t begin, end;  // `end`: behind the line end, or the end of the text
 };
-// The first record at or after `at`. Nothing when there is none that ends, unless `last`: then the
-// end of the text ends it.
+// The first record at or after `at`; absent if the text ends before the record does. `last`: the
+// end of the text ends the record.
 std::optional<CsvRecord> next_record(std::string_view text, std::size_t at, bool last);
 
-// The fields of a record without blanks and quotes around them. THROWS BadText, from `text`'s
-// start.
+// The fields of a record without blanks and quotes around them. THROWS BadText with an offset in
+// `text`.
 std::vector<std::string> split_record(std::string_view text, const CsvRecord& record,
                                       char delimiter);
 

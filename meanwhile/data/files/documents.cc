@@ -25,7 +25,7 @@ class Parser : public TextParser<T> {
   void parse(std::string_view text, RowChunk<T>& rows) const override {
     const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     rows.clear(lines, text.size() / 2 + 1, true);  // "a "
-    std::vector<std::int32_t> columns;             // of the document's words
+    std::vector<std::int32_t> columns;             // of the words of the document
     std::int64_t unknown = 0, of_tokens = 0;
     Tokens tokens(alphabet_, text);
     for (;;) {
@@ -51,7 +51,7 @@ class Parser : public TextParser<T> {
   }
 
  private:
-  // One look-up a word is enough: stop words are behind the last column.
+  // Stop words are put behind the last column, so one look-up a word is enough.
   static Vocabulary joined(const Vocabulary& vocabulary, const Vocabulary& stop) {
     std::vector<std::string> words = vocabulary.words();
     for (const std::string& word : stop.words()) {

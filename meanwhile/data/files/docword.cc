@@ -3,7 +3,7 @@
 // and documents in increasing order. A document without lines is an empty row.
 //
 // Chunks are cut between documents, so a document's words are sorted and checked where they are
-// parsed. Words are nearly always in order already; only then is nothing moved.
+// parsed. Words are nearly always in order already, and then nothing is moved.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Header {
   std::int64_t documents = 0, words = 0, entries = 0;
 };
 
-// One line of a file, as numbers from 1 but for where they are.
+// One line of a file; numbers count from 1.
 struct Entry {
   std::int64_t document = 0, word = 0, count = 0;
 };
@@ -37,7 +37,7 @@ class Parser : public TextParser<T> {
  public:
   explicit Parser(const Header& header) : header_(header) {}
 
-  // Before the last line whose document is not that of the line before it.
+  // Cuts before the last line whose document differs from that of the line before it.
   std::size_t cut(std::string_view text) const override {
     std::size_t line = cut_at_line(text);  // one behind the last whole line
     if (line == 0) return 0;
@@ -130,7 +130,7 @@ class Parser : public TextParser<T> {
                   fmt::format(format, in_quotes(token), std::forward<Args>(args)...)};
   }
 
-  // Sorts the words of the last document if they are not, and refuses one that is there twice.
+  // Sorts the words of the last document if need be. THROWS BadText for a repeated word.
   static void end_row(RowChunk<T>& rows, std::size_t first, bool sorted, const char* begin,
                       const char* document_begin) {
     std::int32_t* const columns = rows.columns.data();
@@ -192,7 +192,7 @@ class DocwordFormat : public TextFormat<T> {
   RowsDescription description() const override { return {cols_, {}}; }
 
  private:
-  std::int64_t cols_;  // the most words of any file so far
+  std::int64_t cols_;  // the largest number of words of any file so far
 };
 
 template <class T>

@@ -1,7 +1,7 @@
-// The file: a header of kHeaderBytes that is filled in last, the values, then what was spooled.
+// The file: a header of kHeaderBytes that is written last, the values, then the spooled arrays.
 //
 // The format allows no gaps, so alignment is a matter of order. After n values of 4 bytes and n
-// columns of 4 bytes every 8-byte array lies right; after n values of 8 bytes those arrays go
+// columns of 4 bytes every 8-byte array is aligned; after n values of 8 bytes the 8-byte arrays go
 // before the columns. Only behind dense float32 can labels and weights be off by 4 bytes, and a
 // reader copies them.
 #include "meanwhile/data/files/file_sink.h"
@@ -28,7 +28,7 @@ constexpr std::size_t kHeaderBytes = 4096;
 template <class T>
 struct FileSink<T>::Array {
   TensorSpec spec;
-  const Spool* spool;  // null: the values, which are in the file
+  const Spool* spool;  // null for the values, which are in the file already
 };
 
 template <class T>
@@ -116,19 +116,19 @@ ConvertResult FileSink<T>::finish(const RowsDescription& description) {
           totals_.unknown};
 }
 
-// Moves everything behind the header back when there are more names than fit in it: rare, so one
-// more pass over the file is better than room for a million names in every file.
+// Moves everything behind the header back if the header does not fit, because of many names. That
+// is rare, so another pass over the file is better than a larger header in every file.
 template <class T>
 void FileSink<T>::make_room(std::size_t header_bytes) {
   if (header_bytes <= kHeaderBytes) return;
   const std::size_t shift = header_bytes - kHeaderBytes;
   std::filesystem::path partial = out_;
-  partial += ".partial";  // as FileWriter says
+  partial += ".partial";  // the name that FileWriter uses
   const int fd = open(partial.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw base::system_error(partial.string(), errno);
   try {
     std::vector<std::byte> piece(1 << 20);
-    // From the back, so that nothing is overwritten before it was read.
+    // Moves blocks from the back, so that none is overwritten before it was read.
     for (std::size_t end = file_.size(); end > kHeaderBytes;) {
       const std::size_t size = std::min(piece.size(), end - kHeaderBytes);
       const std::size_t begin = end - size;

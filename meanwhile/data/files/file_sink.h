@@ -1,5 +1,5 @@
-// Rows into a safetensors file, in bounded memory: the values go straight to their place in the
-// file, everything else waits in spools and follows them.
+// Writes rows to a safetensors file in bounded memory. Values go straight to their place in the
+// file; all other arrays wait in spools and follow the values.
 #pragma once
 
 #include <filesystem>
@@ -19,12 +19,12 @@ class FileSink : public RowSink<T> {
   using typename RowSink<T>::Place;
   FileSink(std::filesystem::path out, bool sparse);
 
-  // Writes the chunk, since this is the call that comes in order; put() has nothing left to do.
+  // Writes the chunk here, because calls come in order; put() has nothing left to do.
   Place reserve(RowChunk<T>& chunk) override;
   void put(const RowChunk<T>&, const Place&) override {}
 
   std::int64_t cols(const RowsDescription& description) const;
-  // Writes the rest and puts the file at its name.
+  // Writes the other arrays and the header, and renames the file to its name.
   ConvertResult finish(const RowsDescription& description);
 
  private:

@@ -20,7 +20,7 @@ struct FileStart {
 
 // Digits, at least one, and nothing else.
 bool is_digits(std::string_view text);
-// A number as a feature of CSV may be, and nothing else.
+// A number, NaN or infinity, and nothing else.
 bool is_number(std::string_view text);
 
 }  // namespace meanwhile::data

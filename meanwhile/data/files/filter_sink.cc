@@ -7,21 +7,21 @@ namespace meanwhile::data {
 
 template <class T>
 auto FilterSink<T>::reserve(RowChunk<T>& chunk) -> Place {
-  // Words are numbered by all rows, whoever keeps them.
+  // Label words are numbered by all rows, also by rows that are dropped.
   const Place place = totals_.add(chunk);
   chunk.words.clear();
   drop_others(static_cast<std::int64_t>(place.row), chunk);
   return sink_.reserve(chunk);
 }
 
-// Moves the rows that are kept to the front of the chunk. `first`: the number of its first row.
+// Moves the kept rows to the front of the chunk. `first`: the number of the chunk's first row.
 template <class T>
 void FilterSink<T>::drop_others(std::int64_t first, RowChunk<T>& chunk) {
   const std::size_t cols = sparse_ || chunk.rows == 0 ? 0 : chunk.stored / chunk.rows;
   const auto count = static_cast<std::int64_t>(chunk.rows);
   std::size_t rows = 0, stored = 0;         // kept so far
   std::size_t value = 0;                    // where the values of the next block begin
-  for (std::int64_t at = 0; at < count;) {  // a block each time, or what the chunk holds of it
+  for (std::int64_t at = 0; at < count;) {  // one block, or the chunk's part of it, each time
     const std::int64_t block = (first + at) / kBlockRows;
     const std::int64_t end = std::min(count, (block + 1) * kBlockRows - first);
     const auto begin_row = static_cast<std::size_t>(at), end_row = static_cast<std::size_t>(end);

@@ -1,5 +1,5 @@
-// Keeps some blocks of rows of what is poured into it, so that a node that must read a whole file
-// holds its part of it only.
+// A sink that keeps some blocks of rows, so that a worker that must read a whole file holds only
+// its part of the rows.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace meanwhile::data {
 
-// Rows of a data set, and which of its rows they are.
+// Some rows of a data set.
 struct SomeRows {
   Dataset data;                // columns and names are those of the whole data set
-  std::vector<RowRange> rows;  // their numbers in the whole, in order
+  std::vector<RowRange> rows;  // their numbers in the whole data set, in order
   Whole whole;
 };
 
@@ -23,13 +23,13 @@ template <class T>
 class FilterSink : public RowSink<T> {
  public:
   using typename RowSink<T>::Place;
-  // keep(b): whether block b, rows b * kBlockRows and on, is kept.
+  // keep(b): whether to keep block b, which begins at row b * kBlockRows.
   FilterSink(bool sparse, std::function<bool(std::int64_t)> keep)
       : sparse_(sparse), keep_(std::move(keep)), sink_(sparse) {}
 
   Place reserve(RowChunk<T>& chunk) override;
   void put(const RowChunk<T>& chunk, const Place& place) override { sink_.put(chunk, place); }
-  // Ends the use of the sink.
+  // The kept rows. REQUIRES: called last.
   SomeRows finish(RowsDescription description);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace meanwhile::data {
 
-// The array in `bytes`, copied to `dtype`: its first dimension counts the rows, the others are
+// The array in `bytes`, converted to `dtype`. The first dimension counts the rows, the others are
 // flattened to columns. Values may be NaN or infinite: see check_finite.
 // THROWS Error(kInput), `name` first.
 Dataset read_idx(std::span<const std::byte> bytes, const std::string& name, DType dtype);

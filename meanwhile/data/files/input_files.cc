@@ -57,7 +57,7 @@ InputFile find_format(const fs::path& path, const ReadOptions& options) {
 std::vector<InputFile> find_inputs(const std::vector<fs::path>& paths, const ReadOptions& options) {
   if (paths.empty()) throw Error(ErrorKind::kUsage, "no file to read");
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
-    throw Error(ErrorKind::kUsage, "-: standard input can be read once only");
+    throw Error(ErrorKind::kUsage, "-: standard input can be read only once");
   }
   std::vector<InputFile> files;
   for (const fs::path& path : paths) {

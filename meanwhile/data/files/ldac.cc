@@ -18,7 +18,7 @@ namespace meanwhile::data {
 
 namespace {
 
-// The whole number up to `most` at `p`, which becomes what is behind it; -1 if there is none.
+// Reads the whole number up to `most` at `p` and moves `p` behind it; -1 if there is none.
 std::int64_t whole(const char*& p, std::int64_t most) {
   const char* const begin = p;
   std::int64_t value = 0;
@@ -48,8 +48,8 @@ class Parser : public TextParser<T> {
       entries.clear();
       for (p = skip_blanks(p); *p != '\n'; p = skip_blanks(p)) entries.push_back(entry(text, p));
       if (static_cast<std::int64_t>(entries.size()) != count) {
-        fail(text, line, "found {} words, expected {} as the line begins with", entries.size(),
-             count);
+        fail(text, line, "found {} words, expected {} as the first number of the line says",
+             entries.size(), count);
       }
       end_row(text, line, entries, rows);
     }

@@ -4,8 +4,8 @@
 // The parser is one loop over index:value pairs.
 //
 // Invariants: columns of a row strictly increase; a pair takes at least four bytes and a row two,
-// so the buffers of a chunk are large enough before the first byte is looked at and no store is
-// checked. Loops need no end either: every one of them stops at the '\n' that ends the chunk.
+// so the buffers of a chunk are large enough before the first byte is parsed, and no store is
+// checked. Loops have no other end: each stops at the '\n' that ends the chunk.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,14 +56,14 @@ class Parser : public TextParser<T> {
       std::int32_t previous = 0;
       for (;;) {
         p = skip_blanks(p);
-        // index:value, which mostly fits in sixteen bytes.
+        // index:value mostly fits in sixteen bytes.
         const unsigned others = other_bytes(p);
         const unsigned digits = lowest(others);
         if (digits - 1 < 8 && p[digits] == ':') [[likely]] {
           const auto index = static_cast<std::int32_t>(digits_value(eight_bytes(p), digits));
           const char* value = p + digits + 1;
           unsigned value_others = others >> (digits + 1);
-          // A branch: were it arithmetic, the many values without a sign would wait for it.
+          // A branch, not arithmetic: the many values without a sign would wait for arithmetic.
           const bool negative = *value == '-';
           if (negative) [[unlikely]] {
             ++value;
@@ -105,8 +105,8 @@ class Parser : public TextParser<T> {
     return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
   }
 
-  // A pair that is long or has an exponent, or is wrong. Returns its end; `previous`
-  // becomes its index.
+  // Parses a pair that is long, has an exponent, or is wrong. Returns its end and sets `previous`
+  // to its index.
   [[gnu::noinline]] static const char* hard_pair(std::string_view text, const char* p,
                                                  std::int32_t& previous, T& value) {
     const std::string_view token = token_at(p);
@@ -196,7 +196,7 @@ Match recognise(const FileStart& start) {
     return line.size() > 1 && is_pair(line[1]);
   });
   if (!any_pair) return Match::kNo;
-  // Documents may well say 12:30 somewhere.
+  // Documents may contain 12:30 somewhere.
   if (start.expect_documents && !std::all_of(lines.begin(), lines.end(), is_row)) return Match::kNo;
   return Match::kLikely;
 }

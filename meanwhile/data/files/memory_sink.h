@@ -1,4 +1,4 @@
-// Rows into their final arrays in memory.
+// Collects rows in their final arrays in memory.
 #pragma once
 
 #include <shared_mutex>
@@ -17,15 +17,15 @@ class MemorySink : public RowSink<T> {
 
   Place reserve(RowChunk<T>& chunk) override;
   void put(const RowChunk<T>& chunk, const Place& place) override;
-  // The data set; ends the use of the sink.
+  // The data set. REQUIRES: called last.
   Dataset finish(RowsDescription description);
 
  private:
   const bool sparse_;
   RowTotals<T> totals_;  // touched by reserve() alone
 
-  // Shared by those who copy into the arrays; whoever makes them larger, and so may move them,
-  // holds it alone.
+  // Threads that copy into the arrays share it. A thread that makes the arrays larger, and so may
+  // move them, holds it alone.
   std::shared_mutex mutex_;
   base::Buffer<T> values_;
   base::Buffer<std::int32_t> columns_;

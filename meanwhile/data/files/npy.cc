@@ -19,7 +19,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// IEEE half precision, for machines and compilers that have no such type.
+// IEEE half precision, for compilers without such a type.
 struct Half {
   std::uint16_t bits;
   explicit operator float() const {

@@ -26,7 +26,7 @@ constexpr Type kTypes[] = {
     {"i8", NpyType::kInt64, 8},   {"u8", NpyType::kUint64, 8},
 };
 
-// Reads just the dictionaries that NumPy writes.
+// Reads only the dictionaries that NumPy writes.
 class Dictionary {
  public:
   explicit Dictionary(std::string_view text) : text_(text) { parse(); }
@@ -139,7 +139,7 @@ const Type& parse_type(std::string_view descr) {
   }
   if (order == '<' || order == '|' || order == '=') {
     for (const Type& type : kTypes) {
-      // Only single bytes have no order.
+      // Single bytes have no byte order.
       if (type.code == code && (order == '<' || type.bytes == 1)) return type;
     }
     if (code.starts_with('O')) {

@@ -1,4 +1,4 @@
-// The header of a .npy file, read and written.
+// Reads and writes the header of a .npy file.
 //
 //   "\x93NUMPY" | major, minor version | length, 2 bytes (version 1) or 4 | a Python dictionary
 //   {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), } filled up with blanks | "\n"
@@ -34,11 +34,11 @@ struct NpyHeader {
   std::size_t size = 0;             // bytes before the first value
 };
 
-// Of a whole file, so that the size of the values is checked too. THROWS Error(kInput) when it is
-// no .npy file, is cut short, or holds what is no matrix of little-endian numbers.
+// The header of the whole file in `bytes`, whose size is checked too. THROWS Error(kInput) if it is
+// not a .npy file, is cut short, or does not hold a matrix of little-endian numbers.
 NpyHeader parse_npy_header(std::span<const std::byte> bytes);
 
-// Version 1.0, filled up to a multiple of 64 bytes.
+// A header of version 1.0, padded to a multiple of 64 bytes.
 std::string npy_header(std::string_view descr, const std::vector<std::int64_t>& shape);
 
 }  // namespace meanwhile::data

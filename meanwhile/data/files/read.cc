@@ -104,7 +104,8 @@ void settle_columns(std::int64_t& cols, std::vector<std::string>& names, bool sp
     names = words->words();
   }
   check_columns(cols, files);
-  if (static_cast<std::int64_t>(names.size()) != cols) names.clear();  // wider than its file
+  if (static_cast<std::int64_t>(names.size()) != cols)
+    names.clear();  // more columns than the file names
 }
 
 void settle_columns(Dataset& data, const ReadOptions& options,

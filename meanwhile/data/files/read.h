@@ -1,4 +1,4 @@
-// Reading a data set from any supported file.
+// Reads a data set from files of any supported format.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct ReadOptions {
   // Type of values parsed from text and IDX. NPY and safetensors keep the type they have.
   DType dtype = DType::kFloat32;
   // CSV. A column is a header name, or a number from 0; a negative number counts from the last.
-  std::optional<bool> header;  // absent: a first line with a field that is no number is a header
+  std::optional<bool> header;  // absent: a first line with a field that is not a number is a header
   char delimiter = 0;          // 0: the first of , tab ; blank that the first line holds
   std::string label_column, weight_column;
   std::vector<std::string> ignore_columns;
@@ -44,9 +44,9 @@ struct ReadOptions {
   int threads = 1;
 };
 
-// Reads `paths` as one data set, in order; a directory stands for its files in order of name; "-"
-// is standard input; names ending in .gz or .zst are decompressed. Uncompressed NPY (C order) and
-// safetensors files are mapped when there is just one, everything else is parsed into memory.
-// THROWS Error(kInput) with file, line, column and what was expected.
+// Reads `paths` as one data set, in order. A directory stands for its files in order of name, "-"
+// is standard input, and files whose names end in .gz or .zst are decompressed. A single
+// uncompressed NPY (C order) or safetensors file is mapped; all others are read into memory. THROWS
+// Error(kInput) with file, line, column and what was expected.
 Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions& options);
 }  // namespace meanwhile::data

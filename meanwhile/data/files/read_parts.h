@@ -1,4 +1,4 @@
-// The parts of read() that convert() shares.
+// Steps of read() that convert() and job::load() share.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace meanwhile::data {
 
-// find_inputs, and a look at whether the options go with the files.
+// find_inputs(). THROWS also Error(kUsage) if the options do not fit the files.
 std::vector<InputFile> find_checked_inputs(const std::vector<std::filesystem::path>& paths,
                                            const ReadOptions& options);
 
-// The options with a vocabulary if text is among the files, which are read for it if need be.
-// THROWS as count_words; Error(kUsage) when a vocabulary must be given.
+// The options with a vocabulary if one of the files is text. The text is read for it if the options
+// have none. THROWS as count_words; Error(kUsage) if words may not be chosen.
 ReadOptions with_vocabulary(std::vector<InputFile>& files, ReadOptions options);
 
-// THROWS Error(kInput) when there are no columns: sparse rows that are all empty.
+// THROWS Error(kInput) if there are no columns, because all sparse rows are empty.
 void check_columns(std::int64_t cols, const std::vector<InputFile>& files);
 
-// The columns of the whole data set, given those that its rows have, and their names, which are
-// those of the file if it has any: sparse rows get options.n_features columns at least, and the
-// names of options.column_names. THROWS as check_columns, and when names do not fit.
+// Turns the number of columns that the rows have, and the names that the files have, into those of
+// the data set: sparse rows get at least options.n_features columns, and columns get the names of
+// options.column_names. THROWS as check_columns, and Error(kInput) if names do not fit.
 void settle_columns(std::int64_t& cols, std::vector<std::string>& names, bool sparse,
                     const ReadOptions& options, const std::vector<InputFile>& files);
 void settle_columns(Dataset& data, const ReadOptions& options, const std::vector<InputFile>& files);

@@ -21,7 +21,7 @@ using base::Error;
 using base::ErrorKind;
 using Keep = std::function<bool(std::int64_t)>;
 
-// The checks one after the other, each on all rows: as read() makes them.
+// The checks in the order in which read() makes them, each on all rows.
 enum Check { kRows, kColumns, kWeights, kLabels, kValues };
 
 template <class T>
@@ -37,7 +37,7 @@ std::optional<BadRow> find_bad_entry(const Sparse<T>& m, const std::vector<RowRa
       } catch (const Error& error) {
         return BadRow{kRows, row, error};
       }
-      // All of the columns are looked at, now that there is an error to report.
+      // All columns are read, now that there is an error to report.
       wide = BadRow{kColumns, row,
                     Error(ErrorKind::kInput, "metadata cols = {}, but columns reach {}", m.cols,
                           *std::max_element(columns.begin(), columns.end()))};
@@ -83,7 +83,7 @@ std::optional<BadRow> find_bad_value(const Dataset& data, const std::vector<RowR
         throw BadRow{kValues, range.begin, error};
       }
     });
-  } catch (const BadRow& bad) {  // of the lowest range with one
+  } catch (const BadRow& bad) {  // the one of the lowest range
     return bad;
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-// Reading for a node that keeps some rows only, of files that cannot be cut into ranges of bytes.
+// Reads some rows of files that cannot be cut into ranges of bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@
 
 namespace meanwhile::data {
 
-// Reads everything from front to back and keeps the blocks for which keep(b). Text is parsed in
-// bounded memory; of other formats one file at a time is held whole, or mapped. THROWS as read().
+// Reads all files from front to back and keeps the blocks b with keep(b). Text is parsed in bounded
+// memory; a file of another format is held whole, or mapped, one at a time. THROWS as read().
 // REQUIRES: `options` are those of with_vocabulary().
 SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& options,
                    const std::function<bool(std::int64_t)>& keep);
 
-// A single NPY or safetensors file as it lies, without a look at its rows: anything may be in
-// them, and there are the columns the file has, not more. Nothing when it cannot be mapped. THROWS
-// Error(kInput) for a header that is wrong.
+// The views of a single mapped file, with unchecked rows (BinaryKind::map) and the columns of the
+// file. Absent if there are several files, or this one cannot be mapped. THROWS Error(kInput) for a
+// wrong header.
 std::optional<Dataset> map_rows(const std::vector<InputFile>& files);
 
-// What is wrong with a row, and when it would be found by read(), which makes one check after the
-// other of all rows.
+// An error in a row. read() makes each check on all rows before the next check, so it reports the
+// bad row with the lowest (check, row).
 struct BadRow {
   int check = 0;
   std::int64_t row = 0;
   base::Error error;
 };
 
-// The first that is wrong in the rows of `ranges` of what map_rows() gave. Gives the pages back.
-// After this their row() is in bounds, values, weights and labels are as read() promises.
+// Checks the rows of `ranges` in data of map_rows(), releases their pages, and returns the first
+// bad row. Absent: row() is in bounds for these rows, and values, weights and labels are as read()
+// promises.
 std::optional<BadRow> find_bad_row(const Dataset& data, const std::vector<InputFile>& files,
                                    const std::vector<RowRange>& ranges, int threads);
 

@@ -25,7 +25,7 @@ const std::string* find(const Metadata& metadata, const std::string& key) {
   return found == metadata.end() ? nullptr : &found->second;
 }
 
-// A metadata entry that is a count; `absent` when there is none.
+// A metadata entry that is a count; `absent` if there is no such entry.
 std::int64_t count(const Metadata& metadata, const std::string& key, std::int64_t absent) {
   const std::string* text = find(metadata, key);
   if (text == nullptr) return absent;
@@ -33,7 +33,7 @@ std::int64_t count(const Metadata& metadata, const std::string& key, std::int64_
   const char* end = text->data() + text->size();
   const auto [stop, problem] = std::from_chars(text->data(), end, value);
   if (problem != std::errc() || stop != end || value < 0) {
-    throw Error(ErrorKind::kInput, "metadata {} = '{}' is no count", key, *text);
+    throw Error(ErrorKind::kInput, "metadata {} = '{}' is not a count", key, *text);
   }
   return value;
 }
@@ -44,14 +44,14 @@ std::vector<std::string> names(const Metadata& metadata, const std::string& key)
   try {
     return nlohmann::json::parse(*text).get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorKind::kInput, "metadata {} is no JSON list of strings", key);
+    throw Error(ErrorKind::kInput, "metadata {} is not a JSON list of strings", key);
   }
 }
 
-// What is read from, and what it becomes.
+// The file that is read, and the data set that is made of it.
 struct Reading {
   const SafetensorsFile& file;
-  Metadata metadata;  // of the file, if it is one of ours
+  Metadata metadata;  // empty if the file is not one of ours
   Dataset data;
   bool copied = false;  // some array is a copy, the others views of the file
 
@@ -62,7 +62,7 @@ struct Reading {
                 name);
   }
 
-  // A tensor of T: a view where it lies right, else a copy.
+  // A tensor of T: a view if it is aligned, otherwise a copy.
   template <class T>
   std::span<const T> take(const Tensor& tensor) {
     if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(T) == 0) {
@@ -85,7 +85,7 @@ struct Reading {
     return own(data, std::move(copy));
   }
 
-  // An optional tensor with one number a row.
+  // An optional tensor with one number a row; empty if absent.
   std::span<const double> numbers(const std::string& name) {
     if (!file.has(name)) return {};
     const Tensor& tensor = file.tensors().at(name);
@@ -124,11 +124,10 @@ void read_dense(Reading& reading, const std::string& name) {
   }
 }
 
-// Makes row() safe. Returns the least number of columns that holds them all.
+// Checks all rows, so that row() is in bounds. Returns the least possible number of columns.
 std::int64_t check_rows(std::span<const std::int64_t> row_start,
                         std::span<const std::int32_t> columns, bool mapped) {
-  constexpr std::size_t kRelease = std::size_t{1}
-                                   << 18;  // entries after which pages are given back
+  constexpr std::size_t kRelease = std::size_t{1} << 18;  // entries after which pages are released
   std::int32_t largest = -1;
   std::size_t released = 0;
   for (std::size_t row = 0; row + 1 < row_start.size(); ++row) {
@@ -209,7 +208,7 @@ void read_matrix(Reading& reading, bool mapped, bool look) {
   }
 }
 
-// Weights, labels and names, which others index with.
+// Weights, labels and names. Labels are checked, because other code indexes with them.
 void read_rest(Reading& reading, bool look) {
   Dataset& data = reading.data;
   data.feature_names = names(reading.metadata, "feature_names");
@@ -218,7 +217,8 @@ void read_rest(Reading& reading, bool look) {
     throw Error(ErrorKind::kInput, "{} feature_names for {} columns", data.feature_names.size(),
                 cols(data.x));
   }
-  if (reading.file.tensors().size() == 1) return;  // whatever its name, it was the matrix
+  if (reading.file.tensors().size() == 1)
+    return;  // a single tensor is the matrix, whatever its name
   data.weights = reading.numbers("weights");
   data.labels = reading.numbers("labels");
   data.class_names = names(reading.metadata, "class_names");
@@ -229,7 +229,7 @@ void read_rest(Reading& reading, bool look) {
   }
 }
 
-// `look`: at the rows too.
+// `look`: whether to check the rows.
 Dataset read_all(const SafetensorsFile& file, std::shared_ptr<const void> owner, bool mapped,
                  bool look) {
   Reading reading{file, {}, {}};

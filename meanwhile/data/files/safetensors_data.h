@@ -10,19 +10,17 @@
 
 namespace meanwhile::data {
 
-// The data set in `bytes`, as views that `owner` keeps alive (`mapped` says that they are a mapped
-// file). What is not aligned to its elements, or is of another type than it must be, is copied.
-// Row starts and columns of sparse data are checked, so that every row() is in bounds; values may
-// be NaN or infinite: see check_finite.
-// A file without metadata of ours is read if it holds a tensor "x", or sparse data under our names,
-// or just one tensor of F32 or F64 with one or two dimensions.
+// The data set in `bytes`, as views that `owner` keeps alive (`mapped`: the bytes are a mapped
+// file). A tensor that is not aligned, or has another type than it must have, is copied. Row starts
+// and columns of sparse data are checked, so that every row() is in bounds; values may be NaN or
+// infinite: see check_finite. A file of other software (without our metadata) must hold a tensor
+// "x", or sparse data under our names, or a single tensor of F32 or F64 with one or two dimensions.
 // THROWS Error(kInput), `name` first.
 Dataset read_safetensors(std::span<const std::byte> bytes, const std::string& name,
                          std::shared_ptr<const void> owner, bool mapped);
 
-// The same of a mapped file without a look at its rows: starts, columns, weights and labels may be
-// anything (see row_checks.h). Sparse data that does not say how many columns it has is checked
-// after all.
+// The same for a mapped file, with unchecked rows: row starts, columns, weights and labels may have
+// any value (see row_checks.h). Sparse data without the number of columns is checked after all.
 Dataset map_safetensors(std::span<const std::byte> bytes, const std::string& name,
                         std::shared_ptr<const void> owner);
 

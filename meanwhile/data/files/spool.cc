@@ -16,7 +16,7 @@ Spool::Spool(const std::filesystem::path& folder) {
   const std::filesystem::path where = folder.empty() ? "." : folder;
   fd_ = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd_ >= 0) return;
-  // Not every file system has files without names: one with a name, which is taken away at once.
+  // Some file systems have no files without names: create one with a name and unlink it at once.
   std::string name = (where / ".spool-XXXXXX").string();
   fd_ = mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0) throw base::system_error("a temporary file in " + where.string(), errno);

@@ -1,4 +1,4 @@
-// Bytes that wait on disk for their turn, in a file without a name.
+// A temporary file without a name, for bytes that are needed later.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace meanwhile::data {
 // THROWS Error(kSystem): disk full, no permission.
 class Spool {
  public:
-  // The file lies in `folder` and vanishes with the process, however that ends.
+  // Creates the file in `folder`. It vanishes with the process, even if that is killed.
   explicit Spool(const std::filesystem::path& folder);
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
   void write(std::span<const std::byte> bytes);
-  // Writes all of it to `file`.
+  // Appends all bytes to `file`.
   void pour_into(base::FileWriter& file) const;
 
  private:

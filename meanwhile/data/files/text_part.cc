@@ -18,13 +18,13 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// Hands `use` the text of a range, piece by piece, with the offset of each in the file, until it
+// Calls `use` with each piece of the text of a range and its offset in the file, until `use`
 // returns false.
 void read_pieces(const std::filesystem::path& path, TextRange range,
                  const std::function<bool(std::string_view, std::int64_t)>& use) {
   if (range.begin >= range.end) return;
   const auto stream = open_bytes(path, range.begin, range.end);
-  // Small at first: what is looked for is mostly in the line at hand.
+  // The first piece is small: the end that callers look for is mostly in the current line.
   std::vector<char> buffer(std::size_t{4} << 10);
   for (std::int64_t at = range.begin;;) {
     const std::size_t size = stream->read(buffer);
@@ -62,8 +62,8 @@ std::int64_t record_start(const std::filesystem::path& path, std::int64_t line, 
   return found;
 }
 
-// Parsers of files that were opened before, in the order in which the driver asks for them. Counts
-// the rows of each file and the files that ended well.
+// A format whose files are open already; hands out their parsers in the order in which the driver
+// asks for them. Counts the rows of each file and the files parsed without error.
 template <class T>
 class Prepared : public TextFormat<T> {
  public:
@@ -188,8 +188,8 @@ class TextPartOf : public TextPart {
     TextRange lines;  // from the start of a line to the start of a line
   };
 
-  // False when it cannot be parsed, nor what is behind it; kept as an error of this part if the
-  // file begins in it.
+  // Opens file f; false if its header is wrong, and then no later file is parsed either. The error
+  // belongs to this part if the file begins in it.
   bool open(std::size_t f, bool begins_here) {
     try {
       TextSource source(files_[f].path);

@@ -62,7 +62,7 @@ class PlainStream : public ByteStream {
     }
   }
 
-  // The next `bytes` bytes, fewer at the end, which stay to be read. For the start of a stream.
+  // The next `bytes` bytes, fewer at the end, without consuming them. REQUIRES: nothing was read.
   std::string_view peek(std::size_t bytes) {
     std::string start(bytes, '\0');
     std::size_t size = 0;
@@ -83,7 +83,7 @@ class PlainStream : public ByteStream {
  private:
   std::string name_;
   int fd_ = -1;
-  std::string ahead_;  // read before its time by peek()
+  std::string ahead_;  // read by peek(), not yet by read()
 };
 
 class RangeStream : public ByteStream {
@@ -128,19 +128,19 @@ class MemoryStream : public ByteStream {
   std::span<const std::byte> left_;
 };
 
-// What both decompressors need: compressed bytes, and where in the file they are.
+// Compressed bytes and their offsets in the file, for both decompressors.
 class Compressed {
  public:
   explicit Compressed(std::unique_ptr<PlainStream> file)
       : file_(std::move(file)), buffer_(kCompressedBytes) {}
 
-  // Another piece of the file; empty at its end. REQUIRES: the last one is used up.
+  // The next piece of the file; empty at its end. REQUIRES: the last piece is used up.
   std::span<char> next() {
     before_ += piece_;
     piece_ = file_->read(buffer_);
     return {buffer_.data(), piece_};
   }
-  // Where in the file the byte is that has `left` bytes of the present piece from it on.
+  // The offset in the file of the byte from which on `left` bytes of the piece are left.
   std::size_t offset(std::size_t left) const { return before_ + piece_ - left; }
 
   template <class... Args>
@@ -198,7 +198,7 @@ class GzipStream : public ByteStream {
     return !piece.empty();
   }
 
-  // At a byte that follows a member, or is the first: another member, or zeros that fill up a tape.
+  // Called between members: another member follows, or zeros that fill up a tape.
   bool begin_member() {
     if (members_ > 0 && *zlib_.next_in == 0) {
       ++zlib_.next_in;
@@ -234,7 +234,7 @@ class ZstdStream : public ByteStream {
   std::size_t read(std::span<char> out) override {
     ZSTD_outBuffer output{out.data(), out.size(), 0};
     while (output.pos == 0) {
-      // The decoder may hold bytes back for want of room, so it is asked before the file is.
+      // The decoder may hold bytes back if `out` is full, so it is asked before the file is read.
       if (input_.pos == input_.size && !holds_back_) {
         const std::span<char> piece = file_.next();
         if (piece.empty()) {

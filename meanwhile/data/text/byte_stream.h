@@ -15,19 +15,19 @@ namespace meanwhile::data {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Fills a part of `out` and returns its size; 0 only at the end. REQUIRES: out is not empty.
-  // THROWS Error(kInput), beginning with the name of the file, when compressed data is corrupt or
-  // cut short, and Error(kSystem) when the disk fails.
+  // Fills the front of `out` and returns the number of bytes; 0 only at the end. REQUIRES: out is
+  // not empty. THROWS Error(kInput), beginning with the name of the file, if compressed data is
+  // corrupt or cut short, and Error(kSystem) if the disk fails.
   virtual std::size_t read(std::span<char> out) = 0;
 };
 
-// Opens a file, or standard input when `path` is "-". Names ending in .gz and .zst are decompressed
-// (concatenated members and frames are one stream); standard input is when it begins like one of
-// them. Files are read, not mapped: pages of a mapped file would count as memory of this process.
-// THROWS Error(kInput) when the file cannot be opened.
+// Opens a file, or standard input if `path` is "-". Files whose names end in .gz or .zst are
+// decompressed (concatenated members and frames are one stream), and so is standard input if it
+// begins like one of them. Files are read, not mapped: pages of a mapped file would count as memory
+// of this process. THROWS Error(kInput) if the file cannot be opened.
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path);
 
-// Bytes [begin, end) of a plain file. THROWS as above, and Error(kInput) when the file ends before.
+// Bytes [begin, end) of a plain file. THROWS as above, and Error(kInput) if the file ends before.
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& path, std::int64_t begin,
                                        std::int64_t end);
 
@@ -39,7 +39,7 @@ bool is_compressed(const std::filesystem::path& path);
 // The path without .gz or .zst.
 std::filesystem::path uncompressed_name(const std::filesystem::path& path);
 
-// What messages call the file.
+// The name of the file in messages.
 std::string display_name(const std::filesystem::path& path);
 
 }  // namespace meanwhile::data

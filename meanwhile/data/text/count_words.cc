@@ -1,6 +1,7 @@
 // Text goes through the driver of all text formats, so that errors are the same and come in order;
 // its rows are counted, not kept. Each thread counts in a table of its own. Documents are counted
-// in whole numbers and the tables added up, so it does not matter who met which.
+// in whole numbers and the tables are added up, so the order of documents and threads does not
+// matter.
 #include "meanwhile/data/text/count_words.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// In how many documents each word is. Words are numbered in order of first appearance.
+// The number of documents of each word. Words are numbered in order of first appearance.
 class DocumentCounts {
  public:
   DocumentCounts() : slots_(1 << 10) {}
@@ -32,7 +33,7 @@ class DocumentCounts {
   void end_document() { ++documents_; }
   std::int64_t documents() const { return documents_; }
 
-  // The word is in the present document.
+  // Counts a word of the current document.
   void meet(std::string_view word) {
     Entry& entry = entries_[find(word, word_hash(word))];
     entry.documents += entry.last != documents_;
@@ -61,7 +62,7 @@ class DocumentCounts {
     return {text_.data() + entry.text, entry.bytes};
   }
 
-  // The entry of the word, which is made if need be.
+  // The entry of the word, added if it is new.
   std::size_t find(std::string_view word, std::uint64_t hash) {
     if (2 * (entries_.size() + 1) > slots_.size()) grow();
     std::size_t slot = hash & (slots_.size() - 1);
@@ -91,10 +92,10 @@ class DocumentCounts {
   std::int64_t documents_ = 0;
   std::string text_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_;  // number of an entry from 1; half of them 0 at least
+  std::vector<std::uint32_t> slots_;  // number of an entry from 1; at least half are 0
 };
 
-// As many tables as there are threads that count at the same time.
+// Tables for the threads that count at the same time.
 class Tables {
  public:
   explicit Tables(const Vocabulary& stop) : stop_(stop) {}
@@ -108,7 +109,7 @@ class Tables {
         return table;
       }
     }
-    // Stop words are the first, and no others: one look-up a word is enough.
+    // Stop words come first in the table, so one look-up a word is enough.
     auto table = std::make_unique<DocumentCounts>();
     for (const std::string& word : stop_.words()) table->meet(word);
     return table;
@@ -117,7 +118,7 @@ class Tables {
     std::lock_guard lock(mutex_);
     free_.push_back(std::move(table));
   }
-  // REQUIRES: all were given back.
+  // REQUIRES: every table was given back.
   DocumentCounts sum() {
     auto total = take();
     for (const auto& table : free_) total->add(*table);
@@ -126,7 +127,7 @@ class Tables {
 
  private:
   const Vocabulary& stop_;
-  std::mutex mutex_;  // guards this
+  std::mutex mutex_;  // guards the tables
   std::vector<std::unique_ptr<DocumentCounts>> free_;
 };
 

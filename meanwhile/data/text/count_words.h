@@ -1,4 +1,4 @@
-// The vocabulary of a text, found in a pass over it.
+// The choice of a vocabulary from text, in one pass.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace meanwhile::data {
 
-// Reads the text once and returns the words that `options` leave, in order of their bytes: the same
-// whatever `threads` is. Memory is a table of all different words, once for each thread that meets
-// them. THROWS Error(kInput) as parse_text does, and when no word is left, with the reasons;
-// Error(kUsage) when a limit is not one.
+// Reads the text once and returns the words that `options` allow, in order of their bytes: the same
+// for every `threads`. Each thread holds a table of the different words it meets. THROWS
+// Error(kInput) as parse_text does, and if no word is left, with the reasons; Error(kUsage) for a
+// limit out of range.
 Vocabulary count_words(const std::vector<TextInput>& inputs, const VocabularyOptions& options,
                        int threads, const ChunkLimits& limits = {});
 

@@ -64,7 +64,7 @@ Dataset match_columns(const Dataset& data, const Vocabulary& to) {
   Dataset matched = data;
   matched.mapped = false;
   matched.feature_names = to.words();
-  // What was found in the text's own vocabulary is looked up once more, and counted once.
+  // Words that the first vocabulary had are looked up a second time, and counted once.
   matched.unknown.of_tokens = matched.unknown.tokens;
   std::visit(
       [&](const auto& m) {

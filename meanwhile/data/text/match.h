@@ -1,4 +1,4 @@
-// Data whose columns have names, for a model that knows columns by name.
+// Columns matched by name, for a model whose columns have names.
 #pragma once
 
 #include "meanwhile/data/dataset.h"
@@ -6,9 +6,9 @@
 
 namespace meanwhile::data {
 
-// The data with the columns of `to`: each column goes where its name is, columns of other names are
-// dropped and their values added to `unknown`. Columns of one name are added up.
-// REQUIRES: data has feature_names. THROWS Error(kInput) when it is dense.
+// The data with the columns of `to`. Each column moves to the column of its name; columns of one
+// name are added up. Columns of other names are dropped and their values are added to `unknown`.
+// REQUIRES: data has feature_names. THROWS Error(kInput) if it is dense.
 Dataset match_columns(const Dataset& data, const Vocabulary& to);
 
 }  // namespace meanwhile::data

@@ -1,13 +1,12 @@
 // Decimal numbers in text, rounded correctly to float or double.
 //
 // Most numbers in data files have a sign, up to eight digits before and behind a point, and no
-// exponent. For these sixteen bytes are looked at at once: where digits end is found for all of
-// them by one comparison, and digits are converted without a branch on how many there are, since
-// that is what the processor cannot guess. The digits m and the number f of those behind the point
-// give m / 10^f, which for m <= 2^53 and f <= 22 is one division of exact doubles, hence rounded
-// correctly (Clinger, "How to read floating point numbers accurately", 1990). A double is rounded
-// on to float correctly too, unless it lies exactly half way between two floats. All else goes to
-// fast_float.
+// exponent. The fast path loads sixteen bytes at once: one comparison finds where digits end, and
+// digits are converted without a branch on their number, which the processor cannot predict. The
+// digits m and the number f of those behind the point give m / 10^f, which for m <= 2^53 and f <=
+// 22 is one division of exact doubles, hence rounded correctly (Clinger, "How to read floating
+// point numbers accurately", 1990). A double is rounded on to float correctly too, unless it lies
+// exactly half way between two floats. All other numbers go to fast_float.
 #pragma once
 
 #include <fast_float/fast_float.h>
@@ -26,10 +25,10 @@ namespace meanwhile::data {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Bytes behind the end of a text that the functions here may read.
+// Readable bytes that the functions below require behind the end of a text.
 inline constexpr std::size_t kNumberPadding = 16;
 
-// Bit i is set if p[i] is no digit. REQUIRES: 16 readable bytes.
+// Bit i is set if p[i] is not a digit. REQUIRES: 16 readable bytes.
 inline unsigned other_bytes(const char* p) {
 #if defined(__SSE2__)
   // Signed bytes are compared, so the digits are moved to the upper end of their range.
@@ -44,14 +43,14 @@ inline unsigned other_bytes(const char* p) {
 #endif
 }
 
-// The place of the lowest bit, 32 if there is none; and the others.
+// The position of the lowest bit, 32 if there is none; and all bits but the lowest.
 inline unsigned lowest(unsigned bits) { return static_cast<unsigned>(std::countr_zero(bits)); }
 inline unsigned without_lowest(unsigned bits) { return bits & (bits - 1); }
 
 // The value of the first `count` bytes in memory of `word`, which are digits. REQUIRES: 1 <= count
 // <= 8.
 inline std::uint64_t digits_value(std::uint64_t word, unsigned count) {
-  // As if zeros came first and there were eight; then pairs, fours and the eight.
+  // Zeros are put first to make eight digits; then pairs, fours and all eight are combined.
   word = (word - 0x3030303030303030) << (64 - 8 * count);
   word = word * 10 + (word >> 8);
   constexpr std::uint64_t kPairs = 0x000000FF000000FF;
@@ -81,7 +80,7 @@ const char* from_chars(const char* p, const char* end, T& value) {
   return result.ec == std::errc() ? result.ptr : nullptr;
 }
 
-// parse_number for every number, and for what is none.
+// parse_number without the fast path: takes any number, and any text that is not a number.
 template <class T>
 [[gnu::noinline]] const char* parse_any_number(const char* p, const char* end, T& value) {
   p = from_chars(p, end, value);
@@ -90,20 +89,20 @@ template <class T>
 
 }  // namespace detail
 
-// The number without a sign at `p`. Bit i of `others` is set if p[i] is no digit, for as many bytes
-// as other_bytes has looked at. Its length, or 0: ask parse_any_number.
+// Reads the number without a sign at `p` and returns its length, or 0 if parse_any_number must read
+// it. Bit i of `others` is set if p[i] is not a digit, for the bytes that other_bytes loaded.
 template <class T>
 inline unsigned parse_short_number(const char* p, unsigned others, T& value) {
   const unsigned before = lowest(others);
   unsigned length = before, after = 0;
   std::uint64_t digits;
   if (before >= 8) [[unlikely]]
-    return 0;  // an end that was not seen too
+    return 0;  // also if the end lies behind the loaded bytes
   if (p[before] == '.') {
     length = lowest(without_lowest(others));
     after = length - before - 1;
     if (length - 2 < 8) [[likely]] {
-      // Eight digits at most in all: close the gap where the point is.
+      // At most eight digits in all: close the gap at the point.
       const std::uint64_t first = (std::uint64_t{1} << (8 * before)) - 1;
       digits = digits_value((eight_bytes(p) & first) | (eight_bytes(p + 1) & ~first), length - 1);
     } else {
@@ -118,7 +117,7 @@ inline unsigned parse_short_number(const char* p, unsigned others, T& value) {
   }
   if ((p[length] | 0x20) == 'e') [[unlikely]]
     return 0;
-  // Sixteen bytes hold 15 digits and their end at most, which is below 2^53.
+  // Sixteen bytes hold at most 15 digits and their end, so `digits` is below 2^53.
   const double exact =
       static_cast<double>(static_cast<std::int64_t>(digits)) / detail::kPowerDouble[after];
   if constexpr (std::is_same_v<T, float>) {
@@ -136,8 +135,8 @@ inline unsigned parse_short_number(const char* p, unsigned others, T& value) {
 template <class T>
 inline const char* parse_number(const char* p, const char* end, T& value) {
   const unsigned others = other_bytes(p);
-  // By arithmetic, since signs are hard to guess. A '+' is rare, and so is a point that comes
-  // first.
+  // The sign is handled by arithmetic, since a branch would be hard to predict. A '+' is rare, and
+  // so is a leading point.
   const unsigned sign = others & 1;
   if (sign != (*p == '-' ? 1U : 0U)) return detail::parse_any_number(p, end, value);
   const unsigned length = parse_short_number(p + sign, others >> sign, value);

@@ -4,8 +4,8 @@
 // for the chunks before it to be placed, reserve its place (alone, under order_mutex_), copy it
 // there (in parallel). Chunks are numbered when they are taken; `placed_` of them have a place.
 //
-// A failure waits for its turn like a chunk, so the one thrown is the first in the order of the
-// files, and only there is it known which line a chunk begins at. A thread holds one chunk at a
+// A failure waits for its turn like a chunk, so the failure thrown is the first in the order of the
+// files. Only then is the line known at which a chunk begins. A thread holds one chunk at a
 // time: memory is threads x (a chunk and its rows), whatever the size of the files.
 #include "meanwhile/data/text/parse_text.h"
 
@@ -29,7 +29,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// `bad` in `text`, before which `file` has `lines` lines.
+// The error for `bad` in `text`, before which `file` has `lines` lines.
 Error located(const BadText& bad, const std::string& file, std::string_view text,
               std::int64_t lines) {
   const std::string_view before = text.substr(0, bad.offset);
@@ -38,7 +38,7 @@ Error located(const BadText& bad, const std::string& file, std::string_view text
   return Error(ErrorKind::kInput, "{}: line {}, column {}: {}", file, line, column, bad.message);
 }
 
-// Lines of the file before what is read of it. Counted when there is an error to report only.
+// Lines of the file before the range that is read. Counted only to report an error.
 std::int64_t lines_before(const TextInput& input) {
   if (!input.range) return 0;
   const auto stream = open_bytes(input.path, 0, input.range->begin);
@@ -66,7 +66,7 @@ class Driver {
  private:
   struct File {
     std::string name;
-    std::int64_t lines_skipped;  // before the first chunk, in what is read of the file
+    std::int64_t lines_skipped;  // before the first chunk, within the range that is read
     std::shared_ptr<const TextParser<T>> parser;
     const TextInput* input;
   };
@@ -95,7 +95,7 @@ class Driver {
     }
   }
 
-  // False when there is nothing left to do.
+  // False if nothing is left to do.
   bool take(Job& job) {
     std::lock_guard lock(source_mutex_);
     if (taken_all_ || stopped_) return false;
@@ -134,7 +134,7 @@ class Driver {
     return true;
   }
 
-  // Nothing when another chunk has failed, or this one.
+  // Absent if another chunk has failed, or this one.
   std::optional<typename RowSink<T>::Place> place_in_order(Job& job) {
     std::unique_lock lock(order_mutex_);
     turn_.wait(lock, [&] { return stopped_ || placed_ == job.number; });
@@ -214,7 +214,7 @@ class Driver {
     }
   }
 
-  // A damaged number must not fill the memory with empty rows.
+  // Guards memory: a damaged document number must not add millions of empty rows.
   void check_sparseness(std::int64_t rows, std::int64_t stored) const {
     if (rows - (1 << 20) > 1024 * stored) {
       throw Error(ErrorKind::kInput,
@@ -252,7 +252,7 @@ class Driver {
   std::mutex order_mutex_;  // guards these
   std::condition_variable turn_;
   std::int64_t placed_ = 0;
-  std::shared_ptr<const File> placing_;  // the file of the chunk placed last, and how much of it is
+  std::shared_ptr<const File> placing_;  // the file of the chunk placed last, and its counts so far
   std::int64_t file_rows_ = 0, file_stored_ = 0, file_lines_ = 0;
   RowChunk<T> spare_;  // for empty rows
   std::exception_ptr failure_;

@@ -1,5 +1,5 @@
-// Text to rows, in parallel and in one pass: chunks are taken from the files one after another,
-// parsed by whichever thread is free, and put in their place in the order of the files.
+// Text parsed into rows, in parallel and in one pass. Threads take chunks from the files one after
+// another, parse them, and put the rows in place in the order of the files.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace meanwhile::data {
 
-// Parses the chunks of one file. Thread safety: const, so any number at a time.
+// Parses the chunks of one file. Thread safety: any number of calls at the same time.
 template <class T>
 class TextParser {
  public:
@@ -25,21 +25,22 @@ class TextParser {
   // Clears `rows` and fills it. REQUIRES: whole records, the last byte is '\n', kTextPadding
   // readable bytes follow. THROWS BadText.
   virtual void parse(std::string_view text, RowChunk<T>& rows) const = 0;
-  // Called when the file has ended with what was in it; returns the rows it must have, at least
-  // `rows`: empty ones are added. THROWS Error without the name of the file.
+  // Called at the end of the file with the number of rows and values parsed. Returns the number of
+  // rows that the file must have, at least `rows`; empty rows are added. THROWS Error without the
+  // name of the file.
   virtual std::int64_t end(std::int64_t rows, std::int64_t /*stored*/) const { return rows; }
 };
 
-// A format with what its files have in common.
+// A format, and what the files of a data set have in common.
 template <class T>
 class TextFormat {
  public:
   virtual ~TextFormat() = default;
   virtual bool sparse() const = 0;
-  // Looks at the start of a file and skips its header. Called in order of the files.
+  // Reads the start of a file and skips its header. Called in order of the files.
   // THROWS BadText with an offset into head(), or Error with the name of the file.
   virtual std::shared_ptr<const TextParser<T>> open(TextSource& source) = 0;
-  // After all files were opened.
+  // REQUIRES: all files were opened.
   virtual RowsDescription description() const = 0;
 };
 
@@ -50,14 +51,14 @@ std::shared_ptr<const TextParser<T>> open_parser(TextFormat<T>& format, TextSour
 struct TextInput {
   std::filesystem::path path;
   std::shared_ptr<TextSource> opened;  // absent: opened when its turn comes
-  // Present: only this range of the file, which may hold no rows. Lines are still those of the
-  // file.
+  // Present: only this range of the file is parsed, and it may hold no rows. Messages still count
+  // lines from the start of the file.
   std::optional<TextRange> range = std::nullopt;
 };
 
-// Parses `inputs` into `sink`. Of several errors the first in order of the files is thrown,
-// whatever `threads` is: Error(kInput) "FILE: line L, column C: found X, expected Y"; columns count
-// bytes from 1.
+// Parses `inputs` into `sink`. THROWS the first error in order of the files, the same for every
+// `threads`: Error(kInput) "FILE: line L, column C: found X, expected Y"; columns count bytes
+// from 1.
 template <class T>
 void parse_text(const std::vector<TextInput>& inputs, TextFormat<T>& format, RowSink<T>& sink,
                 int threads, const ChunkLimits& limits = {});

@@ -1,5 +1,5 @@
-// Whether a place in the middle of a CSV file is between quotes: the rule of cut_csv, in pieces and
-// without knowing how the text before a piece ended.
+// Finds out whether a place in the middle of a CSV file is between quotes. The rule is that of
+// cut_csv, applied to pieces without knowing how the text before a piece ended.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace meanwhile::data {
 
-// What a stretch of whole lines does to the state between lines: after[b] is whether its end is
-// between quotes when its start is (b = 1) or is not (b = 0).
+// How whole lines change the state between lines: after[b] is whether their end is between quotes
+// if their start is (b = 1) or is not (b = 0).
 struct QuoteMap {
   std::array<bool, 2> after = {false, true};
 };
@@ -44,7 +44,7 @@ class QuoteScan {
   }
 
   QuoteMap map_;
-  std::array<bool, 2> comment_ = {false, false};  // the present line is one
+  std::array<bool, 2> comment_ = {false, false};  // the current line is one
   bool at_line_start_ = true;
 };
 

@@ -1,4 +1,4 @@
-// The rows of one chunk of text, as a parser leaves them and a sink takes them.
+// The rows of one chunk of text, which a parser fills and a sink takes.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class WordTable {
   std::vector<std::string> words_;
 };
 
-// Reused from chunk to chunk. The buffers are as large as any chunk needed them, so a parser writes
-// without asking for room; how much of them holds is counted beside them.
+// Reused from chunk to chunk. The buffers are large enough before a parser writes, so it makes no
+// checks; `rows` and `stored` count how much of them is in use.
 template <class T>
 struct RowChunk {
   std::size_t rows = 0;
@@ -47,7 +47,7 @@ struct RowChunk {
   std::int64_t lines = 0;        // line ends in the text
   std::int64_t max_column = -1;  // sparse: the largest in `columns`
   bool labelled = false, weighted = false;
-  UnknownWords unknown;  // of its text
+  UnknownWords unknown;  // in its text
 
   base::Buffer<T> values;                // dense: rows x columns
   base::Buffer<std::int32_t> columns;    // sparse: one a value
@@ -57,7 +57,7 @@ struct RowChunk {
   // Not empty: row i is row row_number[i] of the file, and the rows between are empty.
   std::vector<std::int64_t> row_number;
 
-  // Forgets the rows and makes room for `most_rows` rows and `most_values` values.
+  // Removes the rows and makes the buffers fit `most_rows` rows and `most_values` values.
   void clear(std::size_t most_rows, std::size_t most_values, bool sparse) {
     rows = stored = 0;
     lines = 0;

@@ -1,4 +1,4 @@
-// Where parsed rows go: into memory or into a file.
+// The destination of parsed rows: memory or a file.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace meanwhile::data {
 
-// What a data set has beside its rows, known when all of them are.
+// The columns of a data set, known after all rows were parsed.
 struct RowsDescription {
   std::int64_t cols = 0;  // sparse: at least
   std::vector<std::string> feature_names;
@@ -24,10 +24,10 @@ class RowSink {
   struct Place {
     std::size_t row = 0, value = 0;
   };
-  // Called for one chunk at a time, in order: keeps it short. Numbers the label words of the chunk
-  // as those of the whole data, and reserves its place. Says where its rows begin.
+  // Called for one chunk at a time, in order, so it must be quick. Renumbers the label words of the
+  // chunk as words of the whole data set, reserves a place for the rows and returns it.
   virtual Place reserve(RowChunk<T>& chunk) = 0;
-  // Brings the rows to their place. Called from any thread, for several chunks at once.
+  // Copies the rows to their place. Called from any thread, for several chunks at once.
   virtual void put(const RowChunk<T>& chunk, const Place& place) = 0;
 };
 

@@ -32,7 +32,7 @@ constexpr std::string_view kEnglish =
     "so "
     "than too very can will just\n";
 
-// Each once.
+// Removes repeated words.
 void add_words(const Alphabet& alphabet, std::string_view text, WordTable& words) {
   Tokens tokens(alphabet, text);
   for (auto found = tokens.next(); found != Tokens::Found::kEnd; found = tokens.next()) {

@@ -1,4 +1,4 @@
-// Words that say nothing about what a text is about.
+// Stop words: frequent words that say nothing about the subject of a text.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace meanwhile::data {
 
-// "english": the list of the Snowball stemmers, and can, will and just; "none"; or the words of a
-// file, found in it as they are found in text. THROWS Error(kInput).
+// `which` is "english" (the list of the Snowball stemmers, and can, will and just), "none", or a
+// file whose words are found as in any text. THROWS Error(kInput).
 Vocabulary stop_words(const std::string& which);
 
 }  // namespace meanwhile::data

@@ -1,5 +1,5 @@
-// Errors inside a chunk of text. A parser knows where in the chunk it is; the driver, which knows
-// where the chunk is in the file, makes line and column of it.
+// Errors inside a chunk of text. A parser reports an offset in the chunk; the driver, which knows
+// where the chunk is in the file, turns it into line and column.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ constexpr std::string_view type_name() {
   return std::is_same_v<T, float> ? "float32" : "float64";
 }
 
-// What is wrong with `token`, found `where` (" in field 'x'", or nothing), as a value of `type`
-// ("float32"), and what to do about it. `advice` is for a token that is no number at all.
+// The message for a `token` that is not a value of `type` ("float32"), with what to do about it.
+// `where`: " in field 'x'", or empty. `advice` is for a token that is not a number at all.
 std::string not_a_value(std::string_view token, std::string_view where, std::string_view type,
                         std::string_view advice);
 

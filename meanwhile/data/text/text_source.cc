@@ -54,7 +54,7 @@ void TextSource::skip(std::size_t bytes) {
   begin_ += gone.size();
 }
 
-// The whole buffer goes to the chunk, and only what is behind the cut is copied to the next one.
+// The whole buffer goes to the chunk; only the text behind the cut is copied to the next buffer.
 bool TextSource::hand_out(std::size_t size, TextChunk& chunk) {
   const std::size_t cut = begin_ + size, tail = end_ - cut;
   std::swap(buffer_, chunk.buffer_);
@@ -79,11 +79,11 @@ void TextSource::check_length(const ChunkLimits& limits) const {
 }
 
 base::Buffer<std::byte> TextSource::rest() {
-  begin_ = 0;  // what looks like a byte order mark is none in such a file
+  begin_ = 0;  // a binary file has no byte order mark
   base::Buffer<std::byte> all(end_);
   std::memcpy(all.data(), buffer_.data(), end_);
   begin_ = end_;
-  // Straight into the result: a second copy of it would double the memory needed.
+  // Reads straight into the result: a second copy would double the memory needed.
   for (std::size_t size = all.size(); !ended_; all.resize(size)) {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     constexpr std::size_t kPiece = 1 << 20;

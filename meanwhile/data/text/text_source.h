@@ -1,4 +1,4 @@
-// A text file handed out in pieces that can be parsed each by itself.
+// A text file in pieces that can be parsed independently.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace meanwhile::data {
 
-// Bytes behind the end of a chunk that may be read (not used), so that parsers load words.
+// Readable bytes behind the end of a chunk, so that parsers may load whole words.
 inline constexpr std::size_t kTextPadding = 32;
 static_assert(kTextPadding >= kNumberPadding);
 
-// Whole records, the last byte is '\n' unless there are none. Reused: keeps its memory.
+// Whole records; the last byte is '\n' unless the chunk is empty. Reused, so it keeps its memory.
 class TextChunk {
  public:
   std::string_view text() const { return {buffer_.data() + begin_, size_}; }
@@ -31,8 +31,8 @@ class TextChunk {
 };
 
 struct ChunkLimits {
-  std::size_t chunk_bytes = 1 << 20;       // of text at least, but at the end: it stays in cache
-  std::size_t longest_record = 1UL << 30;  // more is no text file
+  std::size_t chunk_bytes = 1 << 20;       // the least size but at the end; it fits in the cache
+  std::size_t longest_record = 1UL << 30;  // a longer record means that this is not a text file
 };
 
 // Bytes of a plain text file, from the start of a record to the start of another or the file's end.
@@ -45,10 +45,10 @@ class TextSource {
  public:
   // Opens the file (see open_bytes) and skips a byte order mark.
   explicit TextSource(const std::filesystem::path& path);
-  // What was read from it before and is all there is of it.
+  // `bytes` is the whole file, read before.
   TextSource(const std::filesystem::path& path,
              std::shared_ptr<const base::Buffer<std::byte>> bytes);
-  // A range of it only, without a look at its start.
+  // Opens a range of the file; a byte order mark is not looked for.
   TextSource(const std::filesystem::path& path, TextRange range);
 
   const std::string& name() const { return name_; }
@@ -56,17 +56,17 @@ class TextSource {
   // The text from here on, at least `bytes` of it unless the file ends before. Valid until the next
   // call of any member.
   std::string_view head(std::size_t bytes);
-  // Goes on behind the first `bytes` bytes of head().
+  // Consumes the first `bytes` bytes of head().
   void skip(std::size_t bytes);
   // Bytes of the stream before head(). REQUIRES: no call of next() before.
   std::int64_t offset() const { return static_cast<std::int64_t>(begin_); }
-  // Lines that skip() left behind.
+  // Lines that skip() consumed.
   std::int64_t lines_skipped() const { return lines_skipped_; }
 
-  // Hands out the next chunk; false at the end. `cut` gives the length of the longest prefix of its
-  // argument that ends at a record's end, 0 if there is none. A file that ends without '\n' gets
-  // one. When the stream fails, what came before is handed out first and then the error is thrown,
-  // so that the errors of a file come in order. THROWS also BadText for a record that is too long.
+  // Fills `chunk`; false at the end. `cut` returns the length of the longest prefix of its argument
+  // that ends at a record's end, 0 if there is none. A file that ends without '\n' gets one. If the
+  // stream fails, the text before the failure is handed out first and then the error is thrown, so
+  // that the errors of a file come in order. THROWS also BadText for a record that is too long.
   template <class Cut>
   bool next(const ChunkLimits& limits, const Cut& cut, TextChunk& chunk) {
     for (std::size_t want = limits.chunk_bytes;; want *= 2) {
@@ -78,7 +78,7 @@ class TextSource {
     }
   }
 
-  // THROWS BadText when the pending text is longer than any record may be.
+  // THROWS BadText if the pending text is longer than any record may be.
   void check_length(const ChunkLimits& limits) const;
 
   // The whole file, for formats that are not text. REQUIRES: no call of skip() or next() before.
@@ -100,7 +100,7 @@ class TextSource {
   std::exception_ptr failure_;
 };
 
-// The commonest `cut`: behind the last line end.
+// The most common `cut`: behind the last line end.
 std::size_t cut_at_line(std::string_view text);
 
 }  // namespace meanwhile::data

@@ -1,4 +1,4 @@
-// Words between blanks, for parsers whose text ends with '\n': no loop here needs another end.
+// Tokens between blanks. REQUIRES: the text ends with '\n', so no loop here checks for its end.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace meanwhile::data {
 
-// '\r' is one, so that lines may end with "\r\n".
+// '\r' is a blank, so that lines may end with "\r\n".
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 inline const char* skip_blanks(const char* p) {

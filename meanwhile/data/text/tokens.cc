@@ -1,7 +1,7 @@
 // Words of ASCII, which nearly all are, take one look-up a byte and no copy unless a letter is a
 // capital. Characters of two bytes go by a table. All others, and those with marks, go through
-// utf8proc: NFC, lower case, NFC. The second is needed: J with a caron has no character of its own,
-// j has. The first is, too: I with a dot above is one whose lower case is i.
+// utf8proc: NFC, lower case, NFC. The second NFC is needed: J with a caron has no character of its
+// own, j has one. So is the first: I with a dot above is one character whose lower case is i.
 #include "meanwhile/data/text/tokens.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,8 @@ constexpr std::array<std::uint8_t, 256> kBytes = [] {
 
 std::uint8_t flags(char c) { return kBytes[static_cast<unsigned char>(c)]; }
 
-constexpr std::size_t kMostBytes = 1024;  // of a word before it is folded; more is none
+constexpr std::size_t kMostBytes =
+    1024;  // of a word before it is folded; a longer run is not a word
 
 Alphabet::Kind kind_by_category(std::int32_t character) {
   switch (character) {
@@ -107,7 +108,7 @@ Alphabet::Kind Alphabet::kind(std::int32_t character) const {
                             : kind_by_category(character);
 }
 
-// The character at `p`, and its bytes.
+// The character at `p`, and the number of its bytes.
 std::int32_t Tokens::decode(const char* p, std::size_t& bytes) const {
   bytes = 1;
   if (!(flags(*p) & kNotAscii)) return *p;
@@ -174,7 +175,7 @@ Tokens::Found Tokens::next() {
   return Found::kWord;
 }
 
-// Behind the word that begins at `p`; folded_ is the word if all of it is simple.
+// The end of the word that begins at `p`. Sets folded_ if all characters are simple.
 const char* Tokens::find_end(const char* p, bool& simple, bool& digits) {
   folded_.clear();
   const char* const first = p;
@@ -223,7 +224,7 @@ void Tokens::mixed_word(const char* p) {
   word_ = folded_;
 }
 
-// Makes characters_ the NFC of `text`, without what is not to be seen.
+// Sets characters_ to the NFC of `text` without invisible characters.
 void Tokens::compose(std::string_view text) {
   characters_.resize(std::max<std::size_t>(characters_.size(), 4 * text.size()));
   const auto decompose = [&] {

@@ -1,11 +1,11 @@
 // The words of plain text in UTF-8.
 //
 // A word is a run of letters, marks and digits that begins with a letter or a digit. An apostrophe
-// (' or U+2019) between two of them belongs to it, as "'"; everything else separates words, hyphens
-// and underscores, too. Words are brought to NFC and lower case, each character by itself; soft
-// hyphens, joiners and variation selectors inside them are left out. So the same word is the same
-// bytes however it was typed. Scripts that put no blanks between words are not cut: that is for a
-// program that knows the language.
+// (' or U+2019) between two of them belongs to the word, as "'". Everything else separates words,
+// also hyphens and underscores. Words are normalised to NFC and lower case, each character by
+// itself; soft hyphens, joiners and variation selectors are left out. So a word has the same bytes
+// however it was typed. Scripts that put no blanks between words are not cut: that takes a program
+// that knows the language.
 #pragma once
 
 #include <array>
@@ -19,14 +19,15 @@ namespace meanwhile::data {
 
 inline constexpr std::size_t kShortestWord = 2, kLongestWord = 64;  // characters
 
-// What is known of characters. Thread safety: const.
+// Properties of characters. Thread safety: immutable.
 class Alphabet {
  public:
   Alphabet();
 
   enum Kind : std::uint8_t { kOther, kLetter, kDigit, kMark, kJoiner, kApostrophe };
   Kind kind(std::int32_t character) const;
-  // Whether it is never changed by its neighbours in NFC; then lower() says what becomes of it.
+  // Whether NFC never changes the character because of its neighbours; then lower() is all it
+  // needs.
   bool simple(std::int32_t character) const {
     return character < kTable && table_[static_cast<std::size_t>(character)].simple;
   }
@@ -35,7 +36,7 @@ class Alphabet {
   }
 
  private:
-  // Latin, Greek, Cyrillic, Armenian and Hebrew: most text of characters of two bytes.
+  // Latin, Greek, Cyrillic, Armenian and Hebrew: most characters of two bytes.
   static constexpr std::int32_t kTable = 0x600;
   struct Entry {
     std::uint16_t lower;
@@ -45,7 +46,7 @@ class Alphabet {
   std::array<Entry, kTable> table_;
 };
 
-// Finds one word after the other. Borrows the alphabet and the text.
+// Finds the words of a text in order. Borrows the alphabet and the text.
 class Tokens {
  public:
   // REQUIRES: `text` is empty or ends with '\n'.
@@ -58,8 +59,8 @@ class Tokens {
 
   // The word that was found. Valid until the next call of next().
   std::string_view word() const { return word_; }
-  // Whether it is worth counting: kShortestWord to kLongestWord characters, not all of them digits.
-  // Another is counted only where somebody asks for it by name.
+  // Whether the word is worth counting: kShortestWord to kLongestWord characters, not all digits.
+  // Other words are counted only if the vocabulary names them.
   bool counts() const { return counts_; }
 
  private:

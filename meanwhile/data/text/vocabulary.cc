@@ -38,7 +38,7 @@ Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)
       throw Error(ErrorKind::kInput, "word {}, {}, is not UTF-8", i + 1, in_quotes(word));
     }
     if (const std::int32_t before = find(word); before >= 0) {
-      throw Error(ErrorKind::kInput, "word {}, {}, is word {}, too; expected each once", i + 1,
+      throw Error(ErrorKind::kInput, "word {}, {}, repeats word {}; expected each word once", i + 1,
                   in_quotes(word), before + 1);
     }
     const std::uint64_t hash = word_hash(word);

@@ -1,4 +1,4 @@
-// A hash of short words, for tables in memory: nothing may depend on its values.
+// A hash of short words for tables in memory. No result may depend on its values.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline std::uint64_t word_hash(std::string_view word) {
   std::size_t left = word.size();
   std::uint64_t hash = left;
   for (; left > 8; left -= 8, p += 8) hash = mix(hash ^ load(p, std::uint64_t{}));
-  // The last 1 to 8 bytes; where there are fewer than 8, loads overlap.
+  // The last 1 to 8 bytes; loads overlap if there are fewer than 8.
   if (left >= 4) {
     hash ^= load(p, std::uint32_t{}) | load(p + left - 4, std::uint32_t{}) << 32;
   } else if (left > 0) {
