@@ -15,7 +15,7 @@ using learn::ParameterType;
 namespace {
 
 // The default as the help shows it.
-std::string shown(const base::Json& preset) {
+std::string preset_text(const base::Json& preset) {
   if (preset.is_string()) return preset.get<std::string>();
   if (preset.is_number_float()) return fmt::format("{}", preset.get<double>());
   return preset.dump();
@@ -54,7 +54,8 @@ void ParameterFlags::add(const FlagTable& table, Slot& slot) {
         slot.value = text;
     }
   };
-  slot.flag = table.parsed_by(name, parse, parameter.help).shown_default(shown(parameter.preset));
+  slot.flag =
+      table.parsed_by(name, parse, parameter.help).shown_default(preset_text(parameter.preset));
   switch (parameter.type) {
     case ParameterType::kWhole:
       slot.flag.type("N");
