@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "meanwhile/data/files/read.h"
 #include "meanwhile/data/files/readers.h"
-#include "meanwhile/data/text/parse_text.h"
+#include "meanwhile/data/files/sparse_lines.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/token.h"
 
@@ -42,14 +41,14 @@ class Parser : public TextParser<T> {
       const char* const line = p;
       const std::int64_t count = whole(p, kMost);
       if (count < 0 || !ends(*p)) {
-        fail(text, line, "found {}, expected the number of words that follow",
-             in_quotes(token_at(line)));
+        fail_at(text, line, "found {}, expected the number of words that follow",
+                in_quotes(token_at(line)));
       }
       entries.clear();
       for (p = skip_blanks(p); *p != '\n'; p = skip_blanks(p)) entries.push_back(entry(text, p));
       if (static_cast<std::int64_t>(entries.size()) != count) {
-        fail(text, line, "found {} words, expected {} as the first number of the line says",
-             entries.size(), count);
+        fail_at(text, line, "found {} words, expected {} as the first number of the line says",
+                entries.size(), count);
       }
       end_row(text, line, entries, rows);
     }
@@ -71,8 +70,9 @@ class Parser : public TextParser<T> {
       const std::int64_t count = whole(++p, std::numeric_limits<std::int64_t>::max() / 10 - 1);
       if (count > 0 && ends(*p)) return {static_cast<std::int32_t>(word), static_cast<T>(count)};
     }
-    fail(text, begin, "found {}, expected word:count (whole numbers, words from 0, counts from 1)",
-         in_quotes(token_at(begin)));
+    fail_at(text, begin,
+            "found {}, expected word:count (whole numbers, words from 0, counts from 1)",
+            in_quotes(token_at(begin)));
   }
 
   static void end_row(std::string_view text, const char* line, std::vector<Entry>& entries,
@@ -84,7 +84,7 @@ class Parser : public TextParser<T> {
     std::int32_t previous = -1;
     for (const Entry& entry : entries) {
       if (entry.word == previous) {
-        fail(text, line, "found word {} twice in this line, expected each once", entry.word);
+        fail_at(text, line, "found word {} twice in this line, expected each once", entry.word);
       }
       previous = entry.word;
       rows.columns[rows.stored] = entry.word;
@@ -94,33 +94,7 @@ class Parser : public TextParser<T> {
     rows.max_column = std::max<std::int64_t>(rows.max_column, previous);
     rows.row_end[rows.rows++] = static_cast<std::int64_t>(rows.stored);
   }
-
-  template <class... Args>
-  [[noreturn]] static void fail(std::string_view text, const char* at,
-                                fmt::format_string<Args...> format, Args&&... args) {
-    throw BadText{static_cast<std::size_t>(at - text.data()),
-                  fmt::format(format, std::forward<Args>(args)...)};
-  }
 };
-
-template <class T>
-class LdacFormat : public TextFormat<T> {
- public:
-  // The data has at least `n_features` columns.
-  explicit LdacFormat(std::int64_t n_features) : n_features_(n_features) {}
-  bool sparse() const override { return true; }
-  std::shared_ptr<const TextParser<T>> open(TextSource&) override { return parser_; }
-  RowsDescription description() const override { return {n_features_, {}}; }
-
- private:
-  std::int64_t n_features_;
-  std::shared_ptr<const TextParser<T>> parser_ = std::make_shared<Parser<T>>();
-};
-
-template <class T>
-std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
-  return std::make_unique<LdacFormat<T>>(options.n_features);
-}
 
 }  // namespace
 
@@ -129,7 +103,8 @@ constinit const Reader kLdacReader = {
     .title = "LDA-C",
     .file_names = {"*.ldac", "*.lda-c"},
     .gives = "sparse",
-    .kind = TextKind{.open_float32 = open<float>, .open_float64 = open<double>},
+    .kind = TextKind{.open_float32 = open_sparse_lines<Parser, float>,
+                     .open_float64 = open_sparse_lines<Parser, double>},
 };
 
 }  // namespace meanwhile::data

@@ -14,10 +14,9 @@
 #include <memory>
 
 #include "meanwhile/data/files/file_start.h"
-#include "meanwhile/data/files/read.h"
 #include "meanwhile/data/files/readers.h"
+#include "meanwhile/data/files/sparse_lines.h"
 #include "meanwhile/data/text/number.h"
-#include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/token.h"
 
@@ -115,29 +114,29 @@ class Parser : public TextParser<T> {
     for (; *after >= '0' && *after <= '9'; ++after) {
       index = index * 10 + (*after - '0');
       if (index > kMaxIndex) {
-        fail(text, p, "found {}, expected an index of at most {}", in_quotes(token), kMaxIndex);
+        fail_at(text, p, "found {}, expected an index of at most {}", in_quotes(token), kMaxIndex);
       }
     }
     if (after == p || *after != ':') {
       const char* const negative = *p == '-' ? "; indices start at 1 and are not negative" : "";
-      fail(text, p, "found {}, expected index:value{}", in_quotes(token), negative);
+      fail_at(text, p, "found {}, expected index:value{}", in_quotes(token), negative);
     }
     if (index == 0)
-      fail(text, p,
-           "found index 0, expected 1 or more: indices start at 1; if this is LDA-C, "
-           "use `format` ldac");
+      fail_at(text, p,
+              "found index 0, expected 1 or more: indices start at 1; if this is LDA-C, "
+              "use `format` ldac");
     if (index == previous) {
-      fail(text, p, "found index {} twice, expected indices that increase strictly", index);
+      fail_at(text, p, "found index {} twice, expected indices that increase strictly", index);
     }
     if (index < previous) {
-      fail(text, p, "found index {} after index {}, expected indices that increase strictly", index,
-           previous);
+      fail_at(text, p, "found index {} after index {}, expected indices that increase strictly",
+              index, previous);
     }
     previous = static_cast<std::int32_t>(index);
     const char* const number = after + 1;
     after = parse_number(number, text.data() + text.size(), value);
     if (after == nullptr || !ends_value(*after)) {
-      fail(text, number, "{}", not_a_value(token_at(number), "", type_name<T>(), ""));
+      fail_at(text, number, "{}", not_a_value(token_at(number), "", type_name<T>(), ""));
     }
     return after;
   }
@@ -145,37 +144,11 @@ class Parser : public TextParser<T> {
   [[gnu::noinline, noreturn]] static void bad_label(std::string_view text, const char* p) {
     const std::string_view token = token_at(p);
     if (token.find(':') != token.npos) {
-      fail(text, p, "found {}, expected a label before the first index:value", in_quotes(token));
+      fail_at(text, p, "found {}, expected a label before the first index:value", in_quotes(token));
     }
-    fail(text, p, "{}", not_a_value(token, "", "float64", "a label must be a number"));
-  }
-
-  template <class... Args>
-  [[noreturn]] static void fail(std::string_view text, const char* at,
-                                fmt::format_string<Args...> format, Args&&... args) {
-    throw BadText{static_cast<std::size_t>(at - text.data()),
-                  fmt::format(format, std::forward<Args>(args)...)};
+    fail_at(text, p, "{}", not_a_value(token, "", "float64", "a label must be a number"));
   }
 };
-
-template <class T>
-class LibsvmFormat : public TextFormat<T> {
- public:
-  // The data has at least `n_features` columns.
-  explicit LibsvmFormat(std::int64_t n_features) : n_features_(n_features) {}
-  bool sparse() const override { return true; }
-  std::shared_ptr<const TextParser<T>> open(TextSource&) override { return parser_; }
-  RowsDescription description() const override { return {n_features_, {}}; }
-
- private:
-  std::int64_t n_features_;
-  std::shared_ptr<const TextParser<T>> parser_ = std::make_shared<Parser<T>>();
-};
-
-template <class T>
-std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
-  return std::make_unique<LibsvmFormat<T>>(options.n_features);
-}
 
 // "12:..." or "qid:..."
 bool is_pair(std::string_view token) {
@@ -212,7 +185,8 @@ constinit const Reader kLibsvmReader = {
         "but such pairs after the label",
     .gives = "sparse, labels",
     .recognise = recognise,
-    .kind = TextKind{.open_float32 = open<float>, .open_float64 = open<double>},
+    .kind = TextKind{.open_float32 = open_sparse_lines<Parser, float>,
+                     .open_float64 = open_sparse_lines<Parser, double>},
 };
 
 }  // namespace meanwhile::data
