@@ -8,7 +8,7 @@ namespace meanwhile::exchange {
 Update OrderedSum::take() {
   Update update;
   {
-    std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     if (!free_.empty()) {
       update = std::move(free_.back());
       free_.pop_back();
@@ -27,7 +27,7 @@ void OrderedSum::give(int shard, Update update) {
     if (left.begin < mine_.begin || mine_.end < right.end) break;
     Update other;
     {
-      std::lock_guard lock(mutex_);
+      base::MutexLock lock(mutex_);
       const auto found = partials_.find(is_left ? right : left);
       if (found == partials_.end()) {
         partials_.emplace(node, std::move(update));
@@ -39,21 +39,21 @@ void OrderedSum::give(int shard, Update update) {
     if (!is_left) std::swap(update, other);
     update.add(other);
     node = {left.begin, right.end};
-    std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     free_.push_back(std::move(other));
   }
-  std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   partials_.emplace(node, std::move(update));
 }
 
 const Update& OrderedSum::total() const {
-  std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   assert(partials_.size() == 1 && partials_.begin()->first.size() == shards_);
   return partials_.begin()->second;
 }
 
 std::vector<Partial> OrderedSum::partials() const {
-  std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   std::vector<Partial> sums;
   for (const auto& [range, update] : partials_) sums.push_back({range, &update});
   assert(sums.size() == subtrees(mine_, shards_).size());
@@ -61,7 +61,7 @@ std::vector<Partial> OrderedSum::partials() const {
 }
 
 void OrderedSum::restart(const UpdateShape& shape) {
-  std::lock_guard lock(mutex_);
+  base::MutexLock lock(mutex_);
   for (auto& [range, update] : partials_) free_.push_back(std::move(update));
   partials_.clear();
   if (shape != shape_) free_.clear();

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "meanwhile/base/mutex.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/exchange/partial.h"
 
@@ -42,10 +42,10 @@ class OrderedSum {
   int shards_;
   Range mine_;
   UpdateShape shape_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<Range, Update>
-      partials_;  // sums of subtrees whose sibling is still missing, or not mine
-  std::vector<Update> free_;
+  mutable base::Mutex mutex_;
+  // Sums of subtrees whose sibling is still missing, or not mine.
+  std::map<Range, Update> partials_ MW_GUARDED_BY(mutex_);
+  std::vector<Update> free_ MW_GUARDED_BY(mutex_);
 };
 
 }  // namespace meanwhile::exchange

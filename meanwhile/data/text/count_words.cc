@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/mutex.h"
 #include "meanwhile/data/text/stop_words.h"
 #include "meanwhile/data/text/tokens.h"
 #include "meanwhile/data/text/word_hash.h"
@@ -102,7 +102,7 @@ class Tables {
 
   std::unique_ptr<DocumentCounts> take() {
     {
-      std::lock_guard lock(mutex_);
+      base::MutexLock lock(mutex_);
       if (!free_.empty()) {
         auto table = std::move(free_.back());
         free_.pop_back();
@@ -115,20 +115,21 @@ class Tables {
     return table;
   }
   void give_back(std::unique_ptr<DocumentCounts> table) {
-    std::lock_guard lock(mutex_);
+    base::MutexLock lock(mutex_);
     free_.push_back(std::move(table));
   }
   // REQUIRES: every table was given back.
   DocumentCounts sum() {
     auto total = take();
+    base::MutexLock lock(mutex_);
     for (const auto& table : free_) total->add(*table);
     return std::move(*total);
   }
 
  private:
   const Vocabulary& stop_;
-  std::mutex mutex_;  // guards the tables
-  std::vector<std::unique_ptr<DocumentCounts>> free_;
+  base::Mutex mutex_;
+  std::vector<std::unique_ptr<DocumentCounts>> free_ MW_GUARDED_BY(mutex_);
 };
 
 class Counter : public TextParser<float> {

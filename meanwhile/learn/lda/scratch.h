@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/base/mutex.h"
 #include "meanwhile/learn/lda/kernel.h"
 
 namespace meanwhile::learn::lda {
@@ -29,19 +29,19 @@ struct ScratchPool {
   std::vector<double> sums;  // of lambda, by topic
 
   std::unique_ptr<Scratch<T>> take() {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     if (free.empty()) return std::make_unique<Scratch<T>>();
     auto scratch = std::move(free.back());
     free.pop_back();
     return scratch;
   }
   void give(std::unique_ptr<Scratch<T>> scratch) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     free.push_back(std::move(scratch));
   }
 
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Scratch<T>>> free;
+  base::Mutex mutex;
+  std::vector<std::unique_ptr<Scratch<T>>> free MW_GUARDED_BY(mutex);
 };
 
 // Behind the numbers by topic in a round of training; the sums of held-out documents come after.
