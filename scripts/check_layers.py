@@ -53,7 +53,7 @@ EVERYWHERE = {
     'parses with regex, sscanf or atoi': r'#\s*include\s*<regex>|\b(sscanf|atoi|atol|atoll|atof)\s*\(',
     'disables a test': r'\bDISABLED_|\bGTEST_SKIP\b',
 }
-LONG, TOO_LONG = 400, 600
+MOST_LINES = 400
 # clang-format leaves comments as they are, since it breaks tables.
 WIDEST_COMMENT = 100
 # The rule for titles of commits holds after this one.
@@ -98,8 +98,8 @@ def problems_of(path, text):
         for match in re.finditer(rule, code):
             found.append((line_of(code, match.start()), what))
     lines = text.count('\n')
-    if lines > TOO_LONG:
-        found.append((lines, f'{lines} lines, the limit is {TOO_LONG}'))
+    if lines > MOST_LINES:
+        found.append((lines, f'{lines} lines, the limit is {MOST_LINES}'))
     for number, line in enumerate(text.split('\n'), 1):
         if line.lstrip().startswith('//') and len(line) > WIDEST_COMMENT:
             found.append((number, f'a comment of {len(line)} columns, the limit is {WIDEST_COMMENT}'))
@@ -270,8 +270,11 @@ def check_text(root):
         for line, what in problems_of(path, text):
             print(f'{path}:{line}: {what}', file=sys.stderr)
             bad += 1
-        if LONG < text.count('\n') <= TOO_LONG:
-            print(f'{path}: long: {text.count(chr(10))} lines')
+    for path in [*sources(root, ('.py', '.sh')), *sorted((root / 'scripts').glob('*.*'))]:
+        lines = (root / path).read_text(encoding='utf-8').count('\n')
+        if lines > MOST_LINES:
+            print(f'{path}: {lines} lines, the limit is {MOST_LINES}', file=sys.stderr)
+            bad += 1
     return bad
 
 
