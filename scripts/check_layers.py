@@ -298,6 +298,16 @@ def check_built(root, build, end):
     return bad + (count == 0)
 
 
+def check_named_files(root):
+    """Files that the walk through a round names are there."""
+    bad = 0
+    for name in re.findall(r'`([a-z0-9_/]+\.(?:cc|h))`', (root / 'doc/a-round.md').read_text(encoding='utf-8')):
+        if not (root / 'meanwhile' / name).is_file():
+            print(f'doc/a-round.md: there is no meanwhile/{name}', file=sys.stderr)
+            bad += 1
+    return bad
+
+
 def long_titles(log):
     """Lines "HASH TITLE" of a log whose title is too long."""
     return [line for line in log.splitlines() if len(line.partition(' ')[2]) > LONGEST_TITLE]
@@ -320,7 +330,7 @@ def main(arguments):
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    checks = (check_text, check_includes, check_units, check_public, check_titles)
+    checks = (check_text, check_includes, check_units, check_public, check_named_files, check_titles)
     return 1 if sum(check(root) for check in checks) else 0
 
 
