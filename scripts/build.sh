@@ -27,7 +27,7 @@ fi
 if [ -t 1 ]; then
   (cd "build/$preset" && NINJA_STATUS='build: %f of %t, %e s: ' ninja "$@")
 else
-  ninja --quiet -k 0 -C "build/$preset" "$@"
+  ninja --quiet -C "build/$preset" "$@"
   took=$((SECONDS - begin))
   [ "$took" -lt 2 ] || echo "build: $preset: ${*:-all} in $took s"
 fi
