@@ -29,7 +29,7 @@ std::int64_t whole(const char*& p, std::int64_t most) {
 }
 
 template <class T>
-class Parser : public TextParser<T> {
+class LdacParser : public TextParser<T> {
  public:
   void parse(std::string_view text, RowChunk<T>& rows) const override {
     rows.clear(text.size() / 2 + 1, text.size() / 4 + 1, true);
@@ -103,8 +103,8 @@ constinit const Reader kLdacReader = {
     .title = "LDA-C",
     .file_names = {"*.ldac", "*.lda-c"},
     .gives = "sparse",
-    .kind = TextKind{.open_float32 = open_sparse_lines<Parser, float>,
-                     .open_float64 = open_sparse_lines<Parser, double>},
+    .kind = TextKind{.open_float32 = open_sparse_lines<LdacParser, float>,
+                     .open_float64 = open_sparse_lines<LdacParser, double>},
 };
 
 }  // namespace meanwhile::data

@@ -29,7 +29,7 @@ constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int32_t>::max();
 inline bool ends_value(char c) { return is_blank(c) || c == '\n' || c == '#'; }
 
 template <class T>
-class Parser : public TextParser<T> {
+class LibsvmParser : public TextParser<T> {
  public:
   void parse(std::string_view text, RowChunk<T>& rows) const override {
     rows.clear(text.size() / 2 + 1, text.size() / 4 + 1, true);
@@ -185,8 +185,8 @@ constinit const Reader kLibsvmReader = {
         "but such pairs after the label",
     .gives = "sparse, labels",
     .recognise = recognise,
-    .kind = TextKind{.open_float32 = open_sparse_lines<Parser, float>,
-                     .open_float64 = open_sparse_lines<Parser, double>},
+    .kind = TextKind{.open_float32 = open_sparse_lines<LibsvmParser, float>,
+                     .open_float64 = open_sparse_lines<LibsvmParser, double>},
 };
 
 }  // namespace meanwhile::data
