@@ -80,11 +80,12 @@ class LeastSquares final : public learn::FlatLearner {
     outcome.objective = total[w_.size()] / rows;
     outcome.record = {{"moved", moved}};
     if (moved <= parameters_.tol) {
+      outcome.ending = learn::Ending::kConverged;
       outcome.because = "converged";
     } else if (rounds_ >= parameters_.max_iter) {
+      outcome.ending = learn::Ending::kRanOut;
       outcome.because = "max_iter reached";
     }
-    outcome.done = !outcome.because.empty();
     return outcome;
   }
 

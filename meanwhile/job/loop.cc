@@ -120,7 +120,7 @@ void Loop::rounds() {
       observe_({result_.rounds, engine_.rounds_left(), now_s() - round_begin_s, now_s() - start_s_,
                 outcome});
     }
-    if (outcome.done) {
+    if (outcome.done()) {
       result_.done = true;
       result_.ending = outcome.ending;
       result_.stopped_because = outcome.because;

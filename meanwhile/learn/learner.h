@@ -20,11 +20,12 @@ enum class Phase { kPrepare, kTrain, kScore };
 
 struct Outcome {
   Phase phase = Phase::kTrain;
-  double objective = 0;  // of the model this round started from
-  bool done = false;
-  Ending ending = Ending::kNone;  // when done: why
+  double objective = 0;           // of the model this round started from
+  Ending ending = Ending::kNone;  // why this round was the last one; kNone: rounds follow
   std::string because = {};       // the same, for the user
   Json record;                    // further measures of the round, for metrics.jsonl
+
+  bool done() const { return ending != Ending::kNone; }
 };
 
 // What is known of data before it is read.

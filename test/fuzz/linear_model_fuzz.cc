@@ -88,7 +88,7 @@ void train(const data::SafetensorsFile& file, const Begin& begin) {
       total.add(update);
     }
     const auto outcome = learner.absorb(total);
-    if (outcome.done || !std::isfinite(outcome.objective)) break;
+    if (outcome.done() || !std::isfinite(outcome.objective)) break;
   }
   data::sha256(learner.state().learned);
   data::sha256(learner.state().carried);

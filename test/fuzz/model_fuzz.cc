@@ -54,7 +54,7 @@ void go_on(const data::SafetensorsFile& file) {
   for (int round = 0; round < 12; ++round) {
     std::vector<double> update(learner.update_size());
     learner.work(0, update);
-    if (learner.absorb(update).done) break;
+    if (learner.absorb(update).done()) break;
   }
   data::sha256(learner.state().learned);
   data::sha256(learner.state().carried);

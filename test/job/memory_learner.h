@@ -51,7 +51,6 @@ class MemoryLearner final : public learn::RoundLearner {
     const auto count = static_cast<double>(total.dense<std::int64_t>(1)[0]);
     model += 0.7 * (total.dense<double>(0)[0] / count - model);
     if (++rounds == max_iter_) {
-      outcome.done = true;
       outcome.ending = learn::Ending::kRanOut;
       outcome.because = "max_iter rounds done";
     }

@@ -77,12 +77,12 @@ class ToyLearner final : public learn::FlatLearner {
         mean[j] += parameters_.learning_rate * momentum[j];
       }
       outcome.record["first_mean"] = mean[0];
-      outcome.done = rounds == parameters_.max_iter && !parameters_.score;
+      if (rounds < parameters_.max_iter || parameters_.score) return outcome;
     } else {
       outcome.phase = learn::Phase::kScore;
-      outcome.done = true;
     }
-    if (outcome.done) outcome.because = "max_iter rounds done";
+    outcome.ending = learn::Ending::kRanOut;
+    outcome.because = "max_iter rounds done";
     return outcome;
   }
 

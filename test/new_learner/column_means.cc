@@ -91,7 +91,6 @@ class ColumnMeans final : public FlatLearner {
     outcome.objective = distance;
     outcome.record = {{"first_mean", means_.front()}};
     if (++rounds_ >= parameters_.max_iter) {
-      outcome.done = true;
       outcome.ending = Ending::kRanOut;
       outcome.because = "max_iter rounds done";
     }

@@ -160,7 +160,7 @@ TEST(Workers, GoOnWithoutOneThatIsStuckForever) {
   stuck.wait(false);
   workers.start(place.open(), quick("other"), job.make(),
                 [&](Workers::One&, const job::RoundEvent& event) {
-                  if (!event.outcome.done) return;
+                  if (!event.outcome.done()) return;
                   released = true;  // only when all is computed
                   released.notify_all();
                 });

@@ -59,8 +59,10 @@ class MemoryLearner final : public learn::RoundLearner {
     ++rounds_;
     learn::Outcome outcome;
     outcome.objective = sums[model_.size()];
-    outcome.done = rounds_ == max_iter_;
-    if (outcome.done) outcome.because = "max_iter rounds done";
+    if (rounds_ == max_iter_) {
+      outcome.ending = learn::Ending::kRanOut;
+      outcome.because = "max_iter rounds done";
+    }
     return outcome;
   }
   std::int64_t rounds_left() const override { return max_iter_ - rounds_; }
@@ -100,7 +102,7 @@ inline std::string serial_memory_model(const data::Part& part, std::int64_t max_
       learner.work(shard, memories[static_cast<std::size_t>(shard)], update);
       sum.give(shard, std::move(update));
     }
-    done = learner.absorb(sum.total()).done;
+    done = learner.absorb(sum.total()).done();
   }
   return data::sha256(learner.state().learned);
 }

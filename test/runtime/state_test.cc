@@ -46,7 +46,7 @@ storage::Bytes bytes_of(const learn::RoundLearner& learner) {
 
 std::string text_of(const learn::Outcome& outcome) {
   return fmt::format("phase {}, objective {:a}, done {}, {}, {}", static_cast<int>(outcome.phase),
-                     outcome.objective, outcome.done, outcome.because, outcome.record.dump());
+                     outcome.objective, outcome.done(), outcome.because, outcome.record.dump());
 }
 
 TEST(State, IsAllThatALearnerNeedsAtEveryStep) {
@@ -93,12 +93,12 @@ TEST(State, IsAllThatALearnerNeedsAtEveryStep) {
       ASSERT_EQ(text_of(all.learner->absorb(sum.total())), text_of(outcome));
       state = bytes_of(*none.learner);
       ASSERT_EQ(bytes_of(*all.learner), state);
-      ASSERT_EQ(whole.learner->absorb(sum_of_whole.total()).done, outcome.done);
+      ASSERT_EQ(whole.learner->absorb(sum_of_whole.total()).done(), outcome.done());
       // Measures of a round may depend on caches; what is learned may not.
       ASSERT_EQ(data::sha256(whole.learner->state().learned),
                 data::sha256(none.learner->state().learned));
       ASSERT_EQ(none.learner->rounds_left(), whole.learner->rounds_left());
-      done = outcome.done;
+      done = outcome.done();
     }
     EXPECT_EQ(data::sha256(whole.learner->state().learned), job.expected);
   }

@@ -214,7 +214,6 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
   model_.centers = std::move(best_.centers);
   model_.counts = std::move(best_.counts);
   progress_.round = best_.rounds;
-  outcome.done = true;
   outcome.objective = best_.inertia;
   best_ = {};
   const Ended ended = std::exchange(progress_.ended, {});

@@ -75,7 +75,6 @@ class ScoreStage final : public LdaStage {
     // A file that says score says why, unless it was made up.
     outcome.ending = progress.ended ? progress.ended.ending : Ending::kStopped;
     outcome.because = progress.ended.because;
-    outcome.done = true;
     return StageName::kScore;
   }
 

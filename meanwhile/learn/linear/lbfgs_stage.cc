@@ -240,7 +240,6 @@ StageName LbfgsStage::finish(Outcome& outcome) {
     if (verdict_ == Lbfgs::Verdict::kBetter) {
       outcome.ending = fit_.progress.ended.ending;
       outcome.because = fit_.progress.ended.because;
-      outcome.done = true;
       fit_.done = true;
       return StageName::kLbfgs;
     }

@@ -54,7 +54,7 @@ Outcome Linear::absorb(const exchange::Update& total) {
       enter(stage().finish(outcome));
     }
   }
-  if (outcome.done) outcome.record["chosen"] = chosen();
+  if (outcome.done()) outcome.record["chosen"] = chosen();
   return outcome;
 }
 

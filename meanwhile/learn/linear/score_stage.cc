@@ -30,7 +30,6 @@ class ScoreStage final : public LinearStage {
     const Ended& ended = fit_.progress.ended;
     outcome.ending = ended ? ended.ending : Ending::kStopped;
     outcome.because = ended.because;
-    outcome.done = true;
     fit_.done = true;
     return StageName::kScore;
   }

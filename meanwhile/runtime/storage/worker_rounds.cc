@@ -190,8 +190,8 @@ void WorkerMachine::absorb(const exchange::Update& total) {
                              {"usage", to_json(meter_.usage())}}}}});
     archive_.add({step, std::move(line)});
   }
-  if (outcome.done) doing_ = Doing::kComputed;
-  if (!outcome.done && runner_.saves_memory()) {
+  if (outcome.done()) doing_ = Doing::kComputed;
+  if (!outcome.done() && runner_.saves_memory()) {
     for (auto& [name, bytes] : runner_.memory_blobs()) {
       uploads_.add([this, memory = name,
                     content = std::make_shared<const storage::Bytes>(std::move(bytes))] {
@@ -199,7 +199,7 @@ void WorkerMachine::absorb(const exchange::Update& total) {
       });
     }
   }
-  if (holds_root() && !outcome.done) {
+  if (holds_root() && !outcome.done()) {
     archive_.keep(end_s, runner_, total.bytes());
   }
   if (observe_) {
