@@ -24,8 +24,8 @@ base::Json expected_round(const Expected& expected);
 struct Measured {
   job::SecondsByPhase seconds_by_phase;
   double load_s = 0;
-  // Bytes sent by this node in rounds of training. At a store: bytes both ways and requests of all
-  // workers and steps, without those that asked in vain. 0: not known.
+  // Bytes sent by this worker in rounds of training. At a store: bytes both ways and requests of
+  // all workers and steps, without those that asked in vain. 0: not known.
   double bytes = 0, requests = 0, price = 0;
 };
 

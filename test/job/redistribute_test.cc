@@ -46,26 +46,26 @@ data::SomeRows rows_of(std::vector<data::RowRange> ranges, std::int64_t all) {
   return some;
 }
 
-// Steps of a few rows, so that there are many of them, and of different number on each node.
-TEST(Redistribute, JoinsBlocksThatSeveralNodesReadInPart) {
+// Steps of a few rows, so that there are many of them, and of different number on each worker.
+TEST(Redistribute, JoinsBlocksThatSeveralWorkersReadInPart) {
   constexpr std::int64_t kRows = 5000;
-  constexpr int kNodes = 4;
+  constexpr int kWorkers = 4;
   const std::vector<std::vector<data::RowRange>> read = {
       {{0, 100}, {300, 301}, {4000, 5000}}, {{100, 300}}, {}, {{301, 4000}}};
-  const auto dealt = data::deal(kRows, 3, 1);  // one node owns no shard
+  const auto dealt = data::deal(kRows, 3, 1);  // one worker owns no shard
   for (const std::size_t step_bytes : {std::size_t{1}, std::size_t{700}, std::size_t{1} << 20}) {
-    transport::ThreadGroup group(kNodes, 60);
-    std::vector<data::Dataset> got(kNodes);
+    transport::ThreadGroup group(kWorkers, 60);
+    std::vector<data::Dataset> got(kWorkers);
     std::vector<std::thread> threads;
-    for (int rank = 0; rank < kNodes; ++rank) {
+    for (int rank = 0; rank < kWorkers; ++rank) {
       threads.emplace_back([&, rank] {
         const auto r = static_cast<std::size_t>(rank);
         got[r] = redistribute(group.member(rank), rows_of(read[r], kRows), dealt, step_bytes);
       });
     }
     for (std::thread& thread : threads) thread.join();
-    for (int rank = 0; rank < kNodes; ++rank) {
-      const auto blocks = owned_blocks(dealt, rank, kNodes);
+    for (int rank = 0; rank < kWorkers; ++rank) {
+      const auto blocks = owned_blocks(dealt, rank, kWorkers);
       const data::Dataset& data = got[static_cast<std::size_t>(rank)];
       const auto& x = std::get<data::Sparse<double>>(data.x);
       std::int64_t local = 0;

@@ -141,16 +141,16 @@ TEST(StepCost, OfMachinesThatOnlyAddIsThatOfThePaper) {
 }
 
 // What a job really asks of a store, by the kind of blob.
-struct Asked {
+struct Requests {
   std::map<std::string, int> puts, gets;
 };
 
-Asked asked(const Job& job, int workers) {
+Requests requests_of(const Job& job, int workers) {
   Place place;
   const JobRecord record = job.submit(place).job;
   const Names names = record.names();
   std::mutex mutex;
-  Asked counted;
+  Requests counted;
   Hooks hooks;
   hooks.after = [&](const std::string& verb, const std::string& name) {
     if (!name.starts_with(names.rounds()) || (verb != "put" && verb != "get")) return;
@@ -170,7 +170,7 @@ Asked asked(const Job& job, int workers) {
 }
 
 // Blobs of all kinds, and of each step.
-double put_in_step(const Asked& real) {
+double put_in_step(const Requests& real) {
   double all = 0;
   for (const auto& [kind, count] : real.puts) all += count;
   return all / real.puts.at("total");
@@ -180,7 +180,7 @@ TEST(StepCost, OfOneWorkerIsWhatAJobMoves) {
   for (const int shards : {1, 8, 9, 16, 20}) {
     SCOPED_TRACE(shards);
     const Job job(toy(), shards);
-    const Asked real = asked(job, 1);
+    const Requests real = requests_of(job, 1);
     EXPECT_GE(real.puts.at("total"), job.rounds);
     EXPECT_EQ(put_in_step(real), cost_of(shards, 1).blobs_moved);
     // It looks round when it comes, and never again.
@@ -202,7 +202,7 @@ TEST(StepCost, OfSeveralWorkersIsWhatAJobPuts) {
     const double least = cost_of(shards, 1).blobs_moved;
     EXPECT_GE(written, least);
     EXPECT_LE(written, least + 8);
-    const double real = put_in_step(asked(Job(toy(), shards), 4));
+    const double real = put_in_step(requests_of(Job(toy(), shards), 4));
     EXPECT_GE(real, least);
     EXPECT_LE(real, 1.5 * least);
   }
