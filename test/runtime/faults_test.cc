@@ -186,7 +186,7 @@ TEST(Workers, GiveUpAfterTheTimeOutAndSayWhatIsMissing) {
     EXPECT_EQ(e.kind(), base::ErrorKind::kFailed);
     EXPECT_THAT(e.what(), HasSubstr(record.names().total(0)));
     EXPECT_THAT(e.what(), HasSubstr("(root) is missing; nobody holds it"));
-    EXPECT_THAT(e.what(), HasSubstr("--timeout"));
+    EXPECT_THAT(e.what(), HasSubstr("`timeout`"));
   }
   // No harm is done: the next one goes on.
   place.open()->store.queue->push(message_of(record, {Task::Kind::kRoot, 0}));

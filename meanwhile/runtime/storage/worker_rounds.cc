@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/job/round_log.h"
 #include "meanwhile/runtime/storage/missing.h"
@@ -250,10 +251,9 @@ bool WorkerMachine::give_up() {
       : !runner_.missing_blob().empty()
           ? fmt::format("{} cannot be read whole", runner_.missing_blob())
           : what_is_missing(*store_.blobs, job_, runner_.step());
-  throw Error(
-      ErrorKind::kFailed,
-      "{}: no progress for {:.0f} s: {}; if a round takes that long, give a longer --timeout",
-      store_.blobs->name(), waited_s, missing);
+  throw Error(ErrorKind::kFailed,
+              "{}: no progress for {:.0f} s: {}; if a round takes that long, give a longer {}",
+              store_.blobs->name(), waited_s, missing, base::parameter("timeout"));
 }
 
 }  // namespace meanwhile::runtime
