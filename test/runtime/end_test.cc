@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 
 #include "test/runtime/jobs.h"
@@ -79,17 +80,21 @@ TEST(End, OfALearnerThatThrowsIsTheEndForAll) {
   EXPECT_THAT(place.blobs(), IsEmpty());
 }
 
-// An objective that is not finite is an error of absorb().
-TEST(End, OfAnAbsorbThatThrowsIsTheEndForAll) {
+// It throws, or its objective is not finite.
+TEST(End, OfAnAbsorbThatFailsIsTheEndForAll) {
   class Diverging final : public learn::FlatLearner {
    public:
+    explicit Diverging(bool throws) : throws_(throws) {}
     std::string name() const override { return "toy"; }
     void attach(const learn::Attachment&) override {}
     std::size_t update_size() const override { return 1; }
     void work(int, std::span<double> update) override { update[0] = 1; }
     learn::Outcome absorb(std::span<const double>) override {
-      if (++rounds_ == 2) throw base::Error(base::ErrorKind::kFailed, "it diverged");
-      return {};
+      learn::Outcome outcome;
+      if (++rounds_ < 2) return outcome;
+      if (throws_) throw base::Error(base::ErrorKind::kFailed, "it diverged");
+      outcome.objective = std::numeric_limits<double>::infinity();
+      return outcome;
     }
     std::int64_t rounds_left() const override { return 5; }
     learn::State state() const override {
@@ -103,19 +108,21 @@ TEST(End, OfAnAbsorbThatThrowsIsTheEndForAll) {
     learn::Cost cost(const learn::Shape&) const override { return {}; }
 
    private:
+    const bool throws_;
     std::int64_t rounds_ = 0;
   };
-  Job job(toy({.max_iter = 1}), 3);
-  job.kind.fresh = [] { return std::make_unique<Diverging>(); };
-  Place place;
-  const JobRecord record = job.submit(place, 1).job;
-  Workers workers(record);
-  for (const char* id : {"a", "b"}) workers.start(place.open(), quick(id), job.make());
-  workers.join();
-  for (std::size_t w = 0; w < 2; ++w) {
-    EXPECT_THAT(workers[w].error, HasSubstr("toy round 2: it diverged"));
+  for (const bool throws : {true, false}) {
+    Job job(toy({.max_iter = 1}), 3);
+    job.kind.fresh = [=] { return std::make_unique<Diverging>(throws); };
+    Place place;
+    const JobRecord record = job.submit(place, 1).job;
+    Workers workers(record);
+    for (const char* id : {"a", "b"}) workers.start(place.open(), quick(id), job.make());
+    workers.join();
+    const char* reason = throws ? "toy round 2: it diverged" : "toy round 2: the objective is not";
+    for (std::size_t w = 0; w < 2; ++w) EXPECT_THAT(workers[w].error, HasSubstr(reason));
+    EXPECT_EQ(status_of(place.open()->store, record).state, "failed");
   }
-  EXPECT_EQ(status_of(place.open()->store, record).state, "failed");
 }
 
 TEST(End, FindsAWorkerThatComesAfterIt) {
@@ -269,8 +276,8 @@ TEST(Metrics, HaveEveryRoundOnceWhoeverHeldTheRoot) {
       Workers workers(record);
       int absorbed = 0;
       workers.start(place.open(), quick(fmt::format("w{}", turn)), job.make(),
-                    [&](Workers::One& one, const job::RoundEvent&) {
-                      if (++absorbed == every + 3) one.stop = true;
+                    [&](Workers::One& one, const job::RoundEvent& event) {
+                      if (++absorbed == every + 3) one.stop = !event.outcome.done();
                     });
       workers.join();
       ASSERT_EQ(workers[0].error, "");
@@ -282,6 +289,7 @@ TEST(Metrics, HaveEveryRoundOnceWhoeverHeldTheRoot) {
     ASSERT_TRUE(result);
     EXPECT_EQ(rounds_in(result->metrics), expected);
     EXPECT_THAT(result->metrics, HasSubstr("\"phase\":\"score\""));
+    EXPECT_THAT(result->metrics, HasSubstr("\"phase\":\"prepare\",\"steps\":2,"));
   }
 }
 

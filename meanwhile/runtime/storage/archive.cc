@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "meanwhile/job/round_log.h"
+
 namespace meanwhile::runtime {
 
 namespace {
@@ -66,6 +68,14 @@ void Archive::begin(const data::Metadata& state_metadata) {
   // Other workers may have put more of the history than this one knows.
   const auto put = state_metadata.find("metrics_step");
   metrics_wanted_ = put == state_metadata.end() ? -1 : std::stoll(put->second);
+  preparing_ = {};
+  const auto preparing = state_metadata.find("preparing");
+  const Json said =
+      preparing == state_metadata.end() ? Json() : Json::parse(preparing->second, nullptr, false);
+  if (said.is_object()) {
+    preparing_ = {said.value("steps", std::int64_t{0}), said.value("last", std::int64_t{0}),
+                  said.value("seconds", 0.0)};
+  }
   history_known_ = false;
   history_tries_ = 0;
   history_pace_ = {};
@@ -74,7 +84,21 @@ void Archive::begin(const data::Metadata& state_metadata) {
   metrics_step_ = -1;
 }
 
-void Archive::add(Line line) { lines_.push_back(std::move(line)); }
+void Archive::add(Line line) {
+  if (preparing_.steps > 0) {
+    Json json = job::prepare_line(preparing_.steps, preparing_.seconds);
+    json["step"] = preparing_.last;
+    lines_.push_back({preparing_.last, std::move(json)});
+    preparing_ = {};
+  }
+  lines_.push_back(std::move(line));
+}
+
+void Archive::add_preparing(std::int64_t step, double seconds) {
+  ++preparing_.steps;
+  preparing_.last = step;
+  preparing_.seconds += seconds;
+}
 
 // Reads the history that other workers have put. Returns whether it is known now.
 bool Archive::read_history(double now_s) {
@@ -126,8 +150,11 @@ void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_by
     uploads_.add(
         [this, bytes = bytes_of(merged_history())] { store_.blobs->put(names_.metrics(), bytes); });
   }
+  const Json preparing = {
+      {"steps", preparing_.steps}, {"last", preparing_.last}, {"seconds", preparing_.seconds}};
   storage::Bytes state =
       runner.state({{"metrics", text_of(lines_)},
+                    {"preparing", preparing.dump()},
                     {"metrics_step", fmt::format("{}", std::max(metrics_step_, metrics_wanted_))},
                     {"elapsed_s", fmt::format("{}", elapsed_s_)}});
   state_bytes_ = state.size();

@@ -33,6 +33,8 @@ class Archive {
   // over. A worker that caught up begins with the lines in the metadata of its state.
   void begin(const data::Metadata& state_metadata);
   void add(Line line);
+  // A kPrepare step took so long. All that follow each other have one line, before the next.
+  void add_preparing(std::int64_t step, double seconds);
   double elapsed_s() const { return elapsed_s_; }
   void set_elapsed(double seconds) { elapsed_s_ = seconds; }
 
@@ -58,6 +60,10 @@ class Archive {
   double elapsed_s_ = 0;
 
   std::vector<Line> lines_;  // those that metrics.jsonl may not have yet
+  struct {
+    std::int64_t steps = 0, last = 0;
+    double seconds = 0;
+  } preparing_;  // since the last line
 
   std::size_t bytes_since_state_ = 0, state_bytes_ = 0;
   int totals_since_state_ = 0;

@@ -70,12 +70,19 @@ job::SecondsByPhase seconds_of(const job::RunDirectory& directory, std::int64_t 
   std::istringstream lines(base::read_file(directory.path() / "metrics.jsonl"));
   for (std::string text; std::getline(lines, text);) {
     const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object() || !line.contains("seconds_by_phase")) continue;
-    const bool trains = line.contains("round");
-    if (trains && line["round"].get<std::int64_t>() <= rounds_before) continue;
+    if (!line.is_object()) continue;
     learn::Outcome outcome;
-    outcome.phase = trains ? learn::Phase::kTrain : learn::Phase::kScore;
-    const Json& said = line["seconds_by_phase"];
+    if (line.contains("round")) {
+      // All lines up to this one are of the run that was resumed.
+      if (line["round"].get<std::int64_t>() <= rounds_before) {
+        seconds = {};
+        continue;
+      }
+    } else {
+      outcome.phase =
+          line.value("phase", "") == "prepare" ? learn::Phase::kPrepare : learn::Phase::kScore;
+    }
+    const Json said = line.value("seconds_by_phase", Json::object());
     seconds.add(outcome, said.value("work", 0.0), said.value("exchange", 0.0),
                 line.value("seconds", 0.0));
   }

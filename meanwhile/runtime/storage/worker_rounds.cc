@@ -172,7 +172,9 @@ void WorkerMachine::absorb(const exchange::Update& total) {
   const double seconds = end_s - step_.begin_s;
   usual_s_ = seconds;
   archive_.set_elapsed(step_.elapsed_before_s + seconds);
-  if (outcome.phase != learn::Phase::kPrepare) {
+  if (outcome.phase == learn::Phase::kPrepare) {
+    archive_.add_preparing(step, seconds);
+  } else {
     last_outcome_ = outcome;
     published_round_s_ = seconds;
     // All but the work on rows and absorb() is for meeting the others.
