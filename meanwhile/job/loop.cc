@@ -161,7 +161,7 @@ void Loop::record(const Round& round, double begin_s) {
   record_preparing();
   for (const Span& span : round.spans) trace(span);
   result_.objective = outcome.objective;
-  result_.record = outcome.record;
+  result_.record = outcome.record.is_object() ? outcome.record : Json::object();
   if (outcome.phase == Phase::kTrain) ++result_.rounds;
   if (run_ == nullptr) return;
   run_->append_metrics(round_line(outcome, {result_.rounds, round.work_s, round.exchange_s, seconds,

@@ -42,8 +42,8 @@ struct LoopResult {
   double objective = std::numeric_limits<double>::quiet_NaN();
   double train_s = 0;  // of this call
   std::string model_sha256;
-  base::Json record;                // further measures of the last round
-  SecondsByPhase seconds_by_phase;  // of this call
+  base::Json record = base::Json::object();  // further measures of the last round
+  SecondsByPhase seconds_by_phase;           // of this call
 };
 
 // Runs rounds of `engine` until its learner is done, `stop` becomes true, or the time limit is
