@@ -4,6 +4,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/json.h"
+#include "meanwhile/base/parameter_name.h"
 
 namespace meanwhile::job {
 
@@ -20,14 +21,14 @@ fs::path file_of(const fs::path& folder, int shard) {
 
 }  // namespace
 
-std::string write_memory(const fs::path& folder, int shard, const learn::ShardMemory& memory) {
+std::string write_memory(const fs::path& folder, int shard,
+                         const std::map<std::string, data::Tensor>& memory) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Error(ErrorKind::kSystem, "{}: {}", folder.string(), error.message());
-  const auto tensors = memory.tensors();
-  data::write_safetensors(file_of(folder, shard), tensors,
+  data::write_safetensors(file_of(folder, shard), memory,
                           {{"kind", "memory"}, {"shard", std::to_string(shard)}});
-  return data::sha256(tensors);
+  return data::sha256(memory);
 }
 
 void read_memory(const fs::path& state, int shard, int shards, learn::ShardMemory& memory) {
@@ -54,6 +55,21 @@ void read_memory(const fs::path& state, int shard, int shards, learn::ShardMemor
   } catch (Error& e) {
     throw e.in(file.string());
   }
+}
+
+learn::ShardMemory first_memory(const learn::RoundLearner& learner, int shard, int shards,
+                                const fs::path& state, std::int64_t rounds_done) {
+  learn::ShardMemory memory(learner.memory_shape(shard));
+  if (memory.empty()) return memory;
+  if (!state.empty()) {
+    read_memory(state, shard, shards, memory);
+  } else if (rounds_done > 0) {
+    throw Error(ErrorKind::kUsage,
+                "{} has shard memory: after {} rounds it continues only from the file of its "
+                "state, on the same data; begin a new run without {}",
+                learner.name(), rounds_done, base::parameter("resume"));
+  }
+  return memory;
 }
 
 std::optional<SavedMemory> saved_memory(const data::SafetensorsFile& state) {

@@ -3,12 +3,15 @@
 // that files of another checkpoint are never taken for its own.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/round_learner.h"
 #include "meanwhile/learn/shard_memory.h"
 
 namespace meanwhile::job {
@@ -22,13 +25,20 @@ struct SavedMemory {
 // Writes FOLDER/SSSSS.safetensors, and the folder if there is none. Returns the hash of the
 // tensors.
 std::string write_memory(const std::filesystem::path& folder, int shard,
-                         const learn::ShardMemory& memory);
+                         const std::map<std::string, data::Tensor>& memory);
 
 // Takes the memory of `shard` from the file that belongs to the state at `state`.
 // THROWS Error(kInput) when the state names no memory for so many `shards`, and when the file is
 // missing, damaged, or not the one that the state names.
 void read_memory(const std::filesystem::path& state, int shard, int shards,
                  learn::ShardMemory& memory);
+
+// The memory that a shard of a run begins with: zeros in a new run, otherwise that of the file
+// beside `state`. REQUIRES: the learner is attached.
+// THROWS Error(kUsage) when `rounds_done` rounds came before and no state is given; as
+// read_memory().
+learn::ShardMemory first_memory(const learn::RoundLearner& learner, int shard, int shards,
+                                const std::filesystem::path& state, std::int64_t rounds_done);
 
 // What the metadata of a state says; nothing when it names no memory.
 // THROWS Error(kInput) when that is malformed.

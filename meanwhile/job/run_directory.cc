@@ -237,6 +237,7 @@ void RunDirectory::write_model(std::span<const std::byte> file) {
   writer.commit();
   std::error_code error;
   fs::remove_all(path_ / "checkpoints", error);
+  remove_memory(path_, {path_ / "model.safetensors"});
 }
 
 void RunDirectory::write_metrics(std::string_view lines) {

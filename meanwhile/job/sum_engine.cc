@@ -80,21 +80,11 @@ SumEngine::SumEngine(learn::RoundLearner& learner, const data::Part& part,
 void SumEngine::attach() {
   learner_.attach({&part_, options_.eval, options_.seed, options_.release, &pool_});
   for (int shard = mine_.begin; shard < mine_.end; ++shard) {
-    memory_.emplace_back(learner_.memory_shape(shard));
+    memory_.push_back(
+        first_memory(learner_, shard, shards_, options_.resumed_from, options_.rounds_done));
   }
   // A worker may have no shard, and knows that others have memory.
   has_memory_ = !learner_.memory_shape(std::min(mine_.begin, shards_ - 1)).empty();
-  if (!has_memory_) return;
-  if (options_.resumed_from.empty()) {
-    if (options_.rounds_done == 0) return;
-    throw Error(base::ErrorKind::kUsage,
-                "{} has shard memory: after {} rounds it continues only from the file of its state",
-                learner_.name(), options_.rounds_done);
-  }
-  for (int shard = mine_.begin; shard < mine_.end; ++shard) {
-    read_memory(options_.resumed_from, shard, shards_,
-                memory_[static_cast<std::size_t>(shard - mine_.begin)]);
-  }
 }
 
 void SumEngine::fail(base::ErrorKind kind, std::string_view what) noexcept {
@@ -207,8 +197,8 @@ SavedMemory SumEngine::save_memory(const std::filesystem::path& folder) {
   transport::Packer packer;
   const auto write_mine = [&] {
     for (int shard = mine_.begin; shard < mine_.end; ++shard) {
-      packer.put_text(
-          write_memory(shared, shard, memory_[static_cast<std::size_t>(shard - mine_.begin)]));
+      const auto at = static_cast<std::size_t>(shard - mine_.begin);
+      packer.put_text(write_memory(shared, shard, memory_[at].tensors()));
     }
   };
   if (workers_ == 1) {

@@ -155,7 +155,7 @@ TEST(Memory, IsWrittenBesideTheOneOfTheSameRoundThatAStateNames) {
     EXPECT_FALSE(fs::exists(folder));
     memory.tensor<double>("x")[0] = value;
     run.write_checkpoint(0, state, "",
-                         {folder.filename().string(), {write_memory(folder, 0, memory)}});
+                         {folder.filename().string(), {write_memory(folder, 0, memory.tensors())}});
     EXPECT_EQ(entries_in(run.path() / "checkpoints"), 2u);
     learn::ShardMemory read({{"x", "F64", {2}}});
     read_memory(run.newest_state(), 0, 1, read);

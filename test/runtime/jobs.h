@@ -165,7 +165,8 @@ struct Job {
   Kind kind;
   data::Part part;
   std::optional<data::Part> eval;
-  std::string expected;  // model_sha256
+  std::string expected;                           // model_sha256
+  std::vector<std::string> expected_memory = {};  // SHA-256 by shard, where there is memory
   std::int64_t rounds = 0;
 
   Job(Kind what, int shards) : kind(std::move(what)) {
@@ -258,6 +259,16 @@ class Workers {
   std::vector<std::unique_ptr<One>> workers_;
 };
 
+// SHA-256 of the memory of each shard that goes with the model; empty where there is none.
+inline std::vector<std::string> memory_of_model(storage::BlobStore& blobs, const JobRecord& record,
+                                                base::Clock& clock) {
+  std::vector<std::string> hashes;
+  for (const storage::BlobInfo& blob : blobs.list(record.names().model_memories())) {
+    hashes.push_back(data::sha256(result_blob(blobs, blob.name, clock).file.tensors()));
+  }
+  return hashes;
+}
+
 // That the job has ended as it must: the model, and nothing left but the result.
 inline void expect_result(const Place& place, const Job& job, const JobRecord& record) {
   const auto opened = place.open();
@@ -268,11 +279,13 @@ inline void expect_result(const Place& place, const Job& job, const JobRecord& r
   EXPECT_EQ(result->ended.value("rounds", -1), job.rounds) << job.kind.name;
   const auto model = data::SafetensorsFile(result->model, "model");
   EXPECT_EQ(job::rounds_of(model), job.rounds);
+  EXPECT_EQ(memory_of_model(*opened->store.blobs, record, clock), job.expected_memory);
   const Names names = record.names();
   for (const std::string& name : place.blobs()) {
     if (name.starts_with("probe/")) continue;  // of who died while it tried the store
     EXPECT_TRUE(name == Names::job() || name == names.result() || name == names.model() ||
-                name == names.metrics() || name.starts_with(names.usages()))
+                name == names.metrics() || name.starts_with(names.model_memories()) ||
+                name.starts_with(names.usages()))
         << job.kind.name << ": " << name << " is left behind";
   }
   EXPECT_EQ(place.messages(), 0);

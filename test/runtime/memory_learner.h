@@ -88,8 +88,14 @@ class MemoryLearner final : public learn::RoundLearner {
   std::int64_t rounds_ = 0;
 };
 
-// The model's SHA-256 after all rounds, shard after shard on one thread.
-inline std::string serial_memory_model(const data::Part& part, std::int64_t max_iter) {
+// SHA-256 of the model and of the memory of each shard.
+struct MemoryModel {
+  std::string model;
+  std::vector<std::string> memory;
+};
+
+// What all rounds give, shard after shard on one thread.
+inline MemoryModel serial_memory_model(const data::Part& part, std::int64_t max_iter) {
   MemoryLearner learner(max_iter);
   learner.attach({&part, nullptr, 0, false, nullptr});
   std::vector<learn::ShardMemory> memories;
@@ -104,7 +110,11 @@ inline std::string serial_memory_model(const data::Part& part, std::int64_t max_
     }
     done = learner.absorb(sum.total()).done();
   }
-  return data::sha256(learner.state().learned);
+  MemoryModel result{data::sha256(learner.state().learned), {}};
+  for (const learn::ShardMemory& memory : memories) {
+    result.memory.push_back(data::sha256(memory.tensors()));
+  }
+  return result;
 }
 
 }  // namespace meanwhile::runtime

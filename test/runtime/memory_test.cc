@@ -13,7 +13,9 @@ Job memory_job(std::int64_t max_iter, int shards) {
   Job job(toy({.max_iter = 1}), shards);
   job.kind.name = "memory";
   job.kind.fresh = [=] { return std::make_unique<MemoryLearner>(max_iter); };
-  job.expected = serial_memory_model(job.part, max_iter);
+  const MemoryModel expected = serial_memory_model(job.part, max_iter);
+  job.expected = expected.model;
+  job.expected_memory = expected.memory;
   job.rounds = max_iter;
   return job;
 }
@@ -49,6 +51,7 @@ TEST(ShardMemory, SurvivesAHundredKillsAtAnyCall) {
     ASSERT_LT(seed, 60u) << "workers do not die";
     const Simulation run = simulate(job, seed, 3, 8, spend_time);
     ASSERT_EQ(run.model, job.expected);
+    ASSERT_EQ(run.memory, job.expected_memory);
     deaths += run.deaths;
   }
 }
@@ -60,6 +63,7 @@ TEST(ShardMemory, SurvivesTheDeathOfAWorkerAtEveryCallOfAnEarlyRound) {
     SCOPED_TRACE(fmt::format("after {} calls", calls));
     const Simulation run = simulate(job, 1, 2, 1, spend_time, calls);
     ASSERT_EQ(run.model, job.expected);
+    ASSERT_EQ(run.memory, job.expected_memory);
   }
 }
 

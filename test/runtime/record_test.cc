@@ -46,6 +46,7 @@ TEST(JobRecord, IsReadBackFromItsText) {
   for (const bool eval : {false, true}) {
     JobRecord record = example();
     if (!eval) record.eval.reset();
+    if (eval) record.memory_sha256 = "cc";
     settle_id(record);
     const JobRecord again = record_from_json(Json::parse(to_json(record).dump()), "job.json");
     EXPECT_EQ(to_json(again).dump(), to_json(record).dump());
@@ -53,6 +54,7 @@ TEST(JobRecord, IsReadBackFromItsText) {
     EXPECT_EQ(again.lease_s, 2.5);
     EXPECT_EQ(again.data.label_values, record.data.label_values);
     EXPECT_EQ(again.eval.has_value(), eval);
+    EXPECT_EQ(again.memory_sha256, record.memory_sha256);
     EXPECT_EQ(again.shards(), 3);
   }
 }
@@ -74,6 +76,7 @@ TEST(JobRecord, HasAnIdOfAllThatTheModelDependsOn) {
       [](JobRecord& r) { r.learner = "svm"; },
       [](JobRecord& r) { r.parameters["tol"] = 2e-4; },
       [](JobRecord& r) { r.seed -= 1; },
+      [](JobRecord& r) { r.memory_sha256 = "cc"; },
       [](JobRecord& r) { r.data.sparse = false; },
       [](JobRecord& r) { r.data.float64 = true; },
       [](JobRecord& r) { r.data.cols = 8; },

@@ -14,7 +14,7 @@
 #include "meanwhile/runtime/storage/storage_runtime.h"
 #include "meanwhile/runtime/threads.h"
 #include "test/expect_error.h"
-#include "test/job/memory_learner.h"
+#include "test/job/memory_entry.h"
 #include "test/temporary_folder.h"
 
 namespace meanwhile::runtime {
@@ -26,34 +26,9 @@ using job::RunSpec;
 using testing::Contains;
 using testing::HasSubstr;
 
-// A learner with shard memory, so that a resumed run needs more than the file of its state.
-learn::Entry memory_entry() {
-  using job::MemoryLearner;
-  const auto rounds = [](const Json& parameters) {
-    return parameters.at("max_iter").get<std::int64_t>();
-  };
-  learn::Entry entry;
-  entry.name = "running_mean";
-  entry.schema = learn::Schema({learn::parameter_of("max_iter", "rounds", 7)});
-  entry.schema.ends_run({"max_iter"});
-  entry.complete = [](const Json& parameters, const Json&, bool) { return parameters; };
-  entry.make = [=](const Json& parameters) {
-    return std::make_unique<MemoryLearner>(rounds(parameters));
-  };
-  entry.restore = [=](const data::SafetensorsFile& state, const Json& parameters) {
-    auto learner = std::make_unique<MemoryLearner>(rounds(parameters));
-    learner->restore(state);
-    return learner;
-  };
-  return entry;
-}
-
+// With a learner that has shard memory: a resumed run needs more than the file of its state.
 const learn::Registry& registry() {
-  static const learn::Registry registry = [] {
-    auto entries = learn::standard_entries();
-    entries.push_back(memory_entry());
-    return learn::Registry(std::move(entries));
-  }();
+  static const learn::Registry registry = job::registry_with_memory();
   return registry;
 }
 
@@ -215,15 +190,65 @@ TEST_F(Run, GoesOnWhereItWasInterruptedInPlaceAndElsewhere) {
   }
 }
 
-TEST_F(Run, AStoreDoesNotTakeOverMemory) {
+// Every stretch begins with the memory that the one before has left.
+TEST_F(Run, WithMemoryGoesFromThreadsToAStoreAndBack) {
+  const auto of_rounds = [&](const std::string& out, int max_iter) {
+    RunSpec asked = spec(out, "running_mean");
+    asked.parameters = {{"max_iter", max_iter}};
+    return asked;
+  };
+  Recorder stops(3);
+  ASSERT_TRUE(on_threads(of_rounds("run", 10), stops).trained.interrupted);
+  struct Stretch {
+    std::string resume, out;
+    int max_iter;
+    bool at_store;
+  };
+  for (const Stretch& stretch : {Stretch{"run", "a", 10, true}, Stretch{"a", "a", 20, true},
+                                 Stretch{"a", "b", 25, false}, Stretch{"b", "c", 30, true}}) {
+    SCOPED_TRACE(stretch.max_iter);
+    RunSpec asked = of_rounds(stretch.out, stretch.max_iter);
+    asked.resume = folder_ / stretch.resume;
+    job::Observer silent;
+    StorageRuntime store = storage("job");
+    Threads threads({.threads = 2});
+    job::Runtime& runtime = stretch.at_store ? static_cast<job::Runtime&>(store) : threads;
+    const RunResult result = job::run(asked, registry(), runtime, silent);
+    EXPECT_EQ(result.trained.model_sha256,
+              on_threads(of_rounds("whole", stretch.max_iter)).trained.model_sha256);
+    EXPECT_EQ(result.trained.rounds, stretch.max_iter);
+    int folders = 0;
+    for (const auto& entry : fs::directory_iterator(folder_ / stretch.out)) {
+      folders += entry.path().extension() == ".memory" ? 1 : 0;
+    }
+    EXPECT_EQ(folders, 1) << "the memory of the model alone";
+  }
+}
+
+TEST_F(Run, AtAStoreIsInterruptedAndGoesOnOnThreads) {
+  const std::string expected = on_threads(spec("whole", "running_mean")).trained.model_sha256;
+  Recorder stops(2);
+  ASSERT_TRUE(on_threads(spec("run", "running_mean"), stops).trained.interrupted);
+  RunSpec resumed = spec("run", "running_mean");
+  resumed.resume = resumed.out;
+  Recorder stops_at_store(2);
+  StorageRuntime store = storage("job");
+  ASSERT_TRUE(job::run(resumed, registry(), store, stops_at_store).trained.interrupted);
+  EXPECT_EQ(on_threads(resumed).trained.model_sha256, expected);
+}
+
+TEST_F(Run, WithoutItsMemoryIsRefusedByAStore) {
   Recorder stops(3);
   ASSERT_TRUE(on_threads(spec("run", "running_mean"), stops).trained.interrupted);
   RunSpec resumed = spec("run", "running_mean");
   resumed.resume = folder_ / "run";
+  fs::remove(folder_ / "run/checkpoints/round-00000003.memory/00002.safetensors");
   StorageRuntime store = storage("job");
   job::Observer silent;
-  EXPECT_THAT(usage_error_of([&] { job::run(resumed, registry(), store, silent); }),
-              HasSubstr("have memory"));
+  EXPECT_THAT(input_error_of([&] { job::run(resumed, registry(), store, silent); }),
+              HasSubstr("the memory of shard 2 is missing"));
+  const OpenStore opened(storage::parse_location((folder_ / "job").string()), {});
+  EXPECT_FALSE(find_job(*opened.store.blobs)) << "a job must not begin without its memory";
 }
 
 TEST_F(Run, ThatHadFinishedHasNothingLeft) {

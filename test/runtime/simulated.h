@@ -262,6 +262,7 @@ class SimWorld {
 
 struct Simulation {
   std::string model;
+  std::vector<std::string> memory;  // that goes with it
   std::vector<std::string> trace;
   std::int64_t deaths = 0, speculated = 0;
   double seconds = 0;
@@ -316,12 +317,14 @@ inline Simulation simulate(const Job& job, unsigned seed, int slots, int deaths,
   SimClock clock(world.store);
   const auto result = result_of(*place.store.blobs, record, clock);
   if (result) run.model = result->ended.value("model_sha256", "");
+  run.memory = memory_of_model(*place.store.blobs, record, clock);
   // The worker that wrote the result may have died before it had tidied up; the next to come does.
   tidy_up(place.store, record);
   for (const auto& [name, item] : world.store.blobs) {
     const Names names = record.names();
     EXPECT_TRUE(name == Names::job() || name == names.result() || name == names.model() ||
-                name == names.metrics() || name.starts_with(names.usages()))
+                name == names.metrics() || name.starts_with(names.model_memories()) ||
+                name.starts_with(names.usages()))
         << name << " is left behind";
   }
   run.trace = std::move(world.trace);

@@ -160,21 +160,21 @@ void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_by
   state_bytes_ = state.size();
   bytes_since_state_ = 0;
   totals_since_state_ = 0;
-  uploads_.add([this, step = runner.step(), memory_shards = runner.memory_shards(),
+  uploads_.add([this, step = runner.step(), memory = runner.has_memory(),
                 bytes = std::make_shared<const storage::Bytes>(std::move(state))] {
     store_.blobs->put(names_.state(step), *bytes);
-    if (state_before_ >= 0) remove_needless(memory_shards);
+    if (state_before_ >= 0) remove_needless(memory);
     state_before_ = step;
   });
 }
 
 // Rounds before the last state but one, and before the last complete save of memory, if there is
 // memory: a worker that takes a shard over replays the totals since.
-void Archive::remove_needless(std::size_t memory_shards) {
-  if (memory_shards == 0) return remove_before(state_before_, false);
+void Archive::remove_needless(bool memory) {
+  if (!memory) return remove_before(state_before_, false);
   const std::int64_t last_save = state_before_ - state_before_ % job_.memory_every;
   if (complete_save_ < last_save) {
-    complete_save_ = newest_complete_save(*store_.blobs, job_, memory_shards);
+    complete_save_ = newest_complete_save(*store_.blobs, job_);
   }
   remove_before(std::min(state_before_, complete_save_), true);
 }
@@ -253,7 +253,7 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
   remove_all(*store.blobs, names.all(), [&](const std::string& name) {
     if (!keep_result) return name == names.cancelled();
     return name == names.result() || name == names.model() || name == names.metrics() ||
-           name.starts_with(names.usages());
+           name.starts_with(names.model_memories()) || name.starts_with(names.usages());
   });
   if (keep_result) return;
   // Left by submitters that were killed while they probed the store.

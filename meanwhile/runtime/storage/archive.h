@@ -50,7 +50,7 @@ class Archive {
  private:
   bool read_history(double now_s);
   const std::string& merged_history();
-  void remove_needless(std::size_t memory_shards);
+  void remove_needless(bool memory);
   void remove_before(std::int64_t step, bool memory);
 
   storage::Store& store_;

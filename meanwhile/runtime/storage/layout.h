@@ -4,13 +4,14 @@
 //   ID/ready                           the data is all there: workers may begin
 //   ID/data/SSSSS, ID/eval/SSSSS       the rows of a shard
 //   ID/state/RRRRRRRR                  the learner before step R; the last two are kept
-//   ID/memory/RRRRRRRR/SSSSS           the memory of shard S before step R, of learners that have
-//   any ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
+//   ID/memory/RRRRRRRR/SSSSS           the memory of shard S before step R, where there is any
+//   ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
 //   ID/rounds/RRRRRRRR/sums/GGGG       the sum of group G
 //   ID/rounds/RRRRRRRR/total           the sum of all: a worker that absorbs it is at step R + 1
 //   ID/live/WORKER                     the heartbeat of a worker: a record, every few seconds
 //   ID/live/wants-tasks-WORKER         the worker is short of tasks
 //   ID/usage/WORKER                    the last record of a worker that has gone
+//   ID/model-memory/SSSSS              the memory of shard S that goes with the model
 //   ID/metrics.jsonl, ID/model, ID/result.json     the result
 //
 // A step is one exchange: rounds of the learner, those of seeding and scoring included.
@@ -125,6 +126,10 @@ struct Names {
   std::string usage(const std::string& worker) const { return id + "/usage/" + worker; }
   std::string metrics() const { return id + "/metrics.jsonl"; }
   std::string model() const { return id + "/model"; }
+  std::string model_memories() const { return id + "/model-memory/"; }
+  std::string model_memory(int shard) const {
+    return fmt::format("{}/model-memory/{:05}", id, shard);
+  }
   std::string result() const { return id + "/result.json"; }
 };
 

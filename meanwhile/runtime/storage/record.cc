@@ -51,6 +51,7 @@ Json essence(const JobRecord& record) {
   if (record.eval) json["eval"] = outline_to_json(*record.eval);
   json["state_sha256"] = record.state_sha256;
   json["rounds_done"] = record.rounds_done;
+  if (!record.memory_sha256.empty()) json["memory_sha256"] = record.memory_sha256;
   return json;
 }
 
@@ -102,6 +103,7 @@ JobRecord record_from_json(const Json& json, const std::string& name) {
     if (json.contains("eval")) record.eval = outline_from_json(json.at("eval"));
     json.at("state_sha256").get_to(record.state_sha256);
     json.at("rounds_done").get_to(record.rounds_done);
+    if (json.contains("memory_sha256")) json["memory_sha256"].get_to(record.memory_sha256);
     json.at("lease_s").get_to(record.lease_s);
     record.memory_every =
         json.at("memory_every").is_number_integer() ? json["memory_every"].get<std::int64_t>() : 0;

@@ -25,6 +25,7 @@ struct JobRecord {
   std::optional<data::Outline> eval;
   std::string state_sha256;                  // of the state before step 0
   std::int64_t rounds_done = 0;              // behind that state
+  std::string memory_sha256;                 // of the memory before step 0; empty: it is zeros
   double lease_s = 30;                       // a worker that gave no sign for so long has gone
   std::int64_t memory_every = kMemoryEvery;  // steps between two saves of the shards' memory
   Json about;  // for the user: files, command, when and where it was submitted

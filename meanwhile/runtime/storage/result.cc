@@ -15,7 +15,7 @@ using base::ErrorKind;
 
 namespace {
 
-constexpr int kModelTries = 20;  // to read a model that must be there
+constexpr int kResultTries = 20;  // to read a blob that must be there
 
 }  // namespace
 
@@ -123,22 +123,22 @@ Status status_of(storage::Store& store, const JobRecord& job) {
   return status;
 }
 
+Sealed result_blob(storage::BlobStore& blobs, const std::string& name, base::Clock& clock) {
+  Pace pace;
+  for (int tries = 0; tries < kResultTries; ++tries) {
+    if (tries > 0) clock.sleep(pace.next());
+    if (auto blob = get_sealed(blobs, name)) return std::move(*blob);
+  }
+  throw Error(ErrorKind::kFailed, "{}/{}: cannot be read whole", blobs.name(), name);
+}
+
 std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
                                 base::Clock& clock) {
   const Names names = job.names();
   auto ended = ended_job(blobs, job);
   if (!ended) return std::nullopt;
   Result result;
-  Pace pace;
-  for (int tries = 0; result.model.empty(); ++tries) {
-    if (auto model = get_sealed(blobs, names.model())) {
-      result.model = std::move(model->bytes);
-    } else if (tries == kModelTries) {
-      throw Error(ErrorKind::kFailed, "{}/{}: cannot be read whole", blobs.name(), names.model());
-    } else {
-      clock.sleep(pace.next());
-    }
-  }
+  result.model = result_blob(blobs, names.model(), clock).bytes;
   if (const auto metrics = blobs.get(names.metrics())) {
     result.metrics.assign(reinterpret_cast<const char*>(metrics->bytes.data()),
                           metrics->bytes.size());

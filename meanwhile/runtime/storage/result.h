@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/missing.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/storage/store.h"
@@ -46,6 +47,9 @@ struct Result {
 // Nothing when the job has not ended. THROWS Error(kFailed) with its message when it has failed.
 std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
                                 base::Clock& clock);
+
+// A blob of the result. THROWS Error(kFailed) when it cannot be read whole after some tries.
+Sealed result_blob(storage::BlobStore& blobs, const std::string& name, base::Clock& clock);
 
 // result.json; nothing when there is none yet. THROWS Error(kFailed) when the job has failed.
 std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job);

@@ -34,8 +34,7 @@ std::vector<std::pair<std::string, storage::Bytes>> ShardMemories::blobs(std::in
   std::vector<std::pair<std::string, storage::Bytes>> all;
   for (const auto& [shard, memory] : memories_) {
     if (memory.step != step || memory.values.empty()) continue;
-    all.emplace_back(names_.memory(step, shard),
-                     seal(memory.values.tensors(), {{"kind", "memory"}}));
+    all.emplace_back(names_.memory(step, shard), seal_memory(memory.values));
   }
   return all;
 }
@@ -60,10 +59,12 @@ std::map<int, std::vector<std::int64_t>> ShardMemories::saves(const std::set<int
 // The memory before step `from`. Returns the name of the blob that is not there yet.
 std::string ShardMemories::load(int shard, std::int64_t from, const learn::RoundLearner& learner) {
   learn::ShardMemory values(learner.memory_shape(shard));
-  const std::string name = names_.memory(from, shard);
-  const auto blob = get_sealed(blobs_, name);
-  if (blob) fail_job(name, [&] { values.restore(blob->file); });
-  if (!blob && from > 0) return name;
+  if (from > 0 || !job_.memory_sha256.empty()) {
+    const std::string name = names_.memory(from, shard);
+    const auto blob = get_sealed(blobs_, name);
+    if (!blob) return name;
+    fail_job(name, [&] { values.restore(blob->file); });
+  }
   memories_[shard] = {from, std::move(values)};
   return "";
 }
@@ -126,24 +127,26 @@ std::string ShardMemories::replay(const std::set<int>& shards, std::int64_t from
     fail_job(fmt::format("replay of step {}", step), [&] { learner.absorb(total); });
     if ((step + 1) % job_.memory_every != 0) continue;
     for (const int shard : shards) {
-      blobs_.put_if_absent(names_.memory(step + 1, shard),
-                           seal(find(shard, step + 1)->tensors(), {{"kind", "memory"}}));
+      blobs_.put_if_absent(names_.memory(step + 1, shard), seal_memory(*find(shard, step + 1)));
     }
   }
   return "";
 }
 
-std::int64_t newest_complete_save(storage::BlobStore& blobs, const JobRecord& job,
-                                  std::size_t count) {
+storage::Bytes seal_memory(const learn::ShardMemory& memory) {
+  return seal(memory.tensors(), {{"kind", "memory"}});
+}
+
+std::int64_t newest_complete_save(storage::BlobStore& blobs, const JobRecord& job) {
   const Names names = job.names();
-  std::map<std::int64_t, std::size_t> saved;
+  std::map<std::int64_t, int> saved;
   for (const storage::BlobInfo& blob : blobs.list(names.memories())) {
     if (const auto step = memory_step_of(blob.name, names)) ++saved[*step];
   }
   std::int64_t newest = 0;
   for (const storage::BlobInfo& blob : blobs.list(names.states())) {
     const auto step = number_of(blob.name);
-    if (step && saved[*step] == count) newest = std::max(newest, *step);
+    if (step && saved[*step] == job.shards()) newest = std::max(newest, *step);
   }
   return newest;
 }

@@ -79,9 +79,11 @@ class ShardMemories {
   std::map<int, Memory> memories_;  // by shard
 };
 
-// The newest step whose state and whose memory of `count` shards are all at the store; 0 when there
-// is none but the beginning of the job. Rounds, states and memory before it are needed no more.
-std::int64_t newest_complete_save(storage::BlobStore& blobs, const JobRecord& job,
-                                  std::size_t count);
+// The memory of a shard as a blob.
+storage::Bytes seal_memory(const learn::ShardMemory& memory);
+
+// The newest step whose state and whose memory of all shards are at the store; 0 when there is none
+// but the beginning of the job. Rounds, states and memory before it are needed no more.
+std::int64_t newest_complete_save(storage::BlobStore& blobs, const JobRecord& job);
 
 }  // namespace meanwhile::runtime

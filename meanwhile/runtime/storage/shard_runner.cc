@@ -199,12 +199,20 @@ void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards,
   });
 }
 
-std::size_t ShardRunner::memory_shards() const {
-  std::size_t count = 0;
-  for (int shard = 0; shard < job_.shards(); ++shard) {
-    count += learner_->memory_shape(shard).empty() ? 0 : 1;
-  }
-  return count;
+void ShardRunner::each_memory(
+    const std::set<int>& shards,
+    const std::function<void(int shard, const storage::Bytes& blob)>& use) {
+  // Memory that is here needs no rows.
+  const std::set<int> here = memories_.at(step_), absent = without(shards, here);
+  load(absent);
+  std::set<int> found = without(absent, without(absent, loaded_));
+  remember(found);
+  for (const int shard : without(shards, absent)) found.insert(shard);
+  const std::vector<int> list(found.begin(), found.end());
+  pool_.run(static_cast<std::int64_t>(list.size()), [&](std::int64_t i, int) {
+    const int shard = list[static_cast<std::size_t>(i)];
+    use(shard, seal_memory(*memories_.find(shard, step_)));
+  });
 }
 
 // Brings the memory of `shards` to this step; leaves out those whose memory is not to be had yet.

@@ -61,16 +61,19 @@ class ShardRunner {
   // The next step. THROWS JobFailed.
   learn::Outcome absorb(const exchange::Update& total);
 
-  // How many shards have memory.
-  std::size_t memory_shards() const;
+  // Whether shards have memory: all or none.
+  bool has_memory() const { return !learner_->memory_shape(0).empty(); }
   // Whether the memory before step() is to be saved.
-  bool saves_memory() const {
-    return step_ > 0 && step_ % job_.memory_every == 0 && memory_shards() > 0;
-  }
+  bool saves_memory() const { return step_ > 0 && step_ % job_.memory_every == 0 && has_memory(); }
   // Names and contents of the blobs that save the memory of the shards worked on here.
   std::vector<std::pair<std::string, storage::Bytes>> memory_blobs() const {
     return memories_.blobs(step_);
   }
+  // Calls use(shard, blob) with the memory before step() of each of `shards`, on several threads.
+  // Leaves out shards whose rows or memory are not to be had yet: see missing_blob(). THROWS as
+  // work().
+  void each_memory(const std::set<int>& shards,
+                   const std::function<void(int shard, const storage::Bytes& blob)>& use);
 
   // The present state, as a blob; `more` goes into its metadata.
   storage::Bytes state(data::Metadata more = {}) const;

@@ -33,17 +33,11 @@ std::vector<std::string> names_of(const std::vector<std::filesystem::path>& path
 
 Submitted submit_training(const job::Training& training, double lease_s, int threads,
                           OpenStore& opened) {
-  if (!training.resumed_from.empty() &&
-      job::saved_memory(data::SafetensorsFile(training.resumed_from))) {
-    throw Error(ErrorKind::kUsage,
-                "{}: the shards of {} have memory, which a store does not take over; resume the "
-                "run without the store",
-                parameter("resume"), training.resumed_from.string());
-  }
   Submission submission{training.part, training.eval, training.learner};
   submission.parameters = training.parameters;
   submission.seed = training.seed;
   submission.rounds_done = training.rounds_done;
+  submission.resumed_from = training.resumed_from;
   submission.lease_s = lease_s;
   submission.about = {{"files", names_of(training.spec.inputs)},
                       {"command", training.spec.command},
@@ -242,6 +236,27 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   return {submit_training(training, lease_s, threads, *opened), std::move(record)};
 }
 
+namespace {
+
+// Writes the memory of shards that goes with the model, and then the model, which names it.
+void write_model(storage::BlobStore& blobs, const JobRecord& job, const Result& result,
+                 job::RunDirectory& directory, base::Clock& clock) {
+  if (!result.ended.contains("memory_shards")) return directory.write_model(result.model);
+  const std::filesystem::path folder = directory.model_memory();
+  job::SavedMemory memory{folder.filename().string(), {}};
+  for (int shard = 0; shard < job.shards(); ++shard) {
+    const Sealed blob = result_blob(blobs, job.names().model_memory(shard), clock);
+    memory.sha256.push_back(job::write_memory(folder, shard, blob.file.tensors()));
+  }
+  const data::SafetensorsFile model(result.model, job.names().model());
+  data::Metadata metadata = model.metadata();
+  metadata.erase(kSeal);  // of the metadata without the next line
+  metadata[job::kMemoryKey] = job::text_of(memory);
+  directory.write_model(data::safetensors_bytes(model.tensors(), metadata));
+}
+
+}  // namespace
+
 Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
                   job::RunDirectory& directory, base::Clock& clock) {
   const auto result = result_of(*opened.store.blobs, job, clock);
@@ -252,7 +267,7 @@ Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
   const std::filesystem::path metrics = directory.path() / "metrics.jsonl";
   const std::string before = std::filesystem::exists(metrics) ? base::read_file(metrics) : "";
   directory.write_metrics(before + result->metrics);
-  directory.write_model(result->model);
+  write_model(*opened.store.blobs, job, *result, directory, clock);
   Json ended = result->ended;
   ended["bill"] = bill(*opened.store.blobs, job, prices);
   Json fields = {{"status", "done"}, {"finished", true}, {"shards", job.shards()}};

@@ -5,11 +5,14 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/base/sha256.h"
 #include "meanwhile/base/version.h"
+#include "meanwhile/job/memory_files.h"
 #include "meanwhile/job/run_directory.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/missing.h"
+#include "meanwhile/runtime/storage/shard_memories.h"
 
 namespace meanwhile::runtime {
 
@@ -56,6 +59,25 @@ void put_rows(storage::BlobStore& blobs, const data::Part& part, base::ThreadPoo
   });
 }
 
+// The memory of a shard before step 0.
+learn::ShardMemory memory_before(const Submission& submission, int shard) {
+  return job::first_memory(submission.learner, shard,
+                           static_cast<int>(submission.part.shards.size()), submission.resumed_from,
+                           submission.rounds_done);
+}
+
+// The hash of all memory before step 0; empty when it is zeros, or there is none. All of it is
+// read, so that a job whose memory is missing or damaged is refused before anything is put.
+std::string check_memory(const Submission& submission) {
+  base::Sha256 hash;
+  for (int shard = 0; shard < static_cast<int>(submission.part.shards.size()); ++shard) {
+    const learn::ShardMemory memory = memory_before(submission, shard);
+    if (memory.empty() || submission.resumed_from.empty()) return "";
+    hash.add(data::sha256(memory.tensors()));
+  }
+  return hash.hex();
+}
+
 }  // namespace
 
 Submitted submit(storage::Store& store, const Submission& submission,
@@ -79,6 +101,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
   if (submission.eval != nullptr) job.eval = data::outline_of(*submission.eval);
   job.state_sha256 = data::sha256(file.tensors);
   job.rounds_done = submission.rounds_done;
+  job.memory_sha256 = check_memory(submission);
   job.lease_s = submission.lease_s;
   job.memory_every = submission.memory_every;
   job.about = submission.about;
@@ -110,6 +133,12 @@ Submitted submit(storage::Store& store, const Submission& submission,
   if (submission.eval != nullptr) {
     put_rows(
         blobs, *submission.eval, pool, [&](int s) { return names.eval(s); }, [] {});
+  }
+  if (!job.memory_sha256.empty()) {
+    pool.run(job.shards(), [&](std::int64_t s, int) {
+      const int shard = static_cast<int>(s);
+      blobs.put(names.memory(0, shard), seal_memory(memory_before(submission, shard)));
+    });
   }
   blobs.put(names.state(0), seal(file.tensors, file.metadata));
   // First the messages, then the word that makes them valid: a worker that finds the job ready

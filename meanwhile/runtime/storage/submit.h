@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -19,6 +20,8 @@ struct Submission {
   Json parameters = {};
   std::uint64_t seed = 0;
   std::int64_t rounds_done = 0;  // behind that state
+  // The file of that state, beside which the memory of shards lies. Empty: a new run.
+  std::filesystem::path resumed_from = {};
   double lease_s = 30;
   std::int64_t memory_every = kMemoryEvery;
   Json about = {};
@@ -39,8 +42,9 @@ struct Submitted {
 
 // Submits a job, or finds it there: the same job may be submitted any number of times, also after
 // the first time was interrupted. Nothing is visible to workers before all of it is there.
-// THROWS Error(kUsage) when another job is at the store; what learner.attach(), probe() and the
-// store throw. `progress`, if set, is told how many shards are there, on any thread.
+// THROWS Error(kUsage) when another job is at the store; what learner.attach(), first_memory(),
+// probe() and the store throw. `progress`, if set, is told how many shards are there, on any
+// thread.
 Submitted submit(storage::Store& store, const Submission& submission,
                  const std::function<void(int)>& progress = {});
 

@@ -61,8 +61,35 @@ bool WorkerMachine::look_at_job() {
   return runner_.step() != before;
 }
 
+// After the last round: puts the memory of the shards held. A worker that takes a shard over now
+// replays the rounds of its memory first.
+bool WorkerMachine::save_memory() {
+  const std::size_t before = step_.made.size();
+  runner_.each_memory(open_shards(), [&](int shard, const storage::Bytes& blob) {
+    store_.blobs->put_if_absent(names_.model_memory(shard), blob);
+    base::MutexLock lock(made_mutex_);
+    step_.made.insert(shard);
+  });
+  step_.idle_since_s = environment_.time_s();
+  if (step_.made.size() > before) return true;
+  step_.rows_due_s = step_.idle_since_s + step_.rows_pace.next();
+  return false;
+}
+
+// Whether the memory of all shards is at the store.
+bool WorkerMachine::memory_is_saved() {
+  const auto all = static_cast<std::size_t>(layout_.shards);
+  if (!runner_.has_memory() || step_.made.size() == all) return true;
+  if (!is_due()) return false;
+  if (store_.blobs->list(names_.model_memories()).size() == all) return true;
+  const double now_s = environment_.time_s();
+  pace_.missed(now_s, budget_.spend(now_s));
+  return false;
+}
+
 // The job is computed, and this worker holds the root.
 bool WorkerMachine::begin_result() {
+  if (!memory_is_saved()) return false;
   switch (presence_.look(now_s_)) {
     case Presence::kHere:
       doing_ = Doing::kWriting;
@@ -84,6 +111,7 @@ Json WorkerMachine::result_json() const {
                 {"stopped_because", last_outcome_ ? last_outcome_->because : ""},
                 {"model_sha256", runner_.model_sha256()},
                 {"elapsed_s", archive_.elapsed_s()}};
+  if (runner_.has_memory()) ended["memory_shards"] = job_.shards();
   if (last_outcome_) {
     ended["objective"] = last_outcome_->objective;
     if (last_outcome_->record.is_object()) ended["record"] = last_outcome_->record;

@@ -39,6 +39,8 @@ const WorkerMachine::Rule WorkerMachine::kRules[] = {
     {"absorb total", &WorkerMachine::waits_for_total, &WorkerMachine::absorb_total,
      "the next step is worth more than anything done for this one; a root asks seldom, in the look "
      "below, whether another root was faster"},
+    {"save memory", &WorkerMachine::has_unsaved_memory, &WorkerMachine::save_memory,
+     "the result waits for the memory of all shards, which goes with the model"},
     {"begin result", &WorkerMachine::must_write_result, &WorkerMachine::begin_result,
      "the others wait for the result"},
     {"read result", &WorkerMachine::waits_for_result, &WorkerMachine::read_result,
@@ -183,6 +185,9 @@ Wait WorkerMachine::next_wait() const {
       // The reducer wakes a root. All else is looked at now and then.
       return {Awaits::kTotal, holds_root() ? latest_s : by(pace_.due_s())};
     case Doing::kComputed:
+      if (runner_.has_memory() && !open_shards().empty()) {
+        return {Awaits::kRows, by(step_.rows_due_s)};
+      }
       return {Awaits::kResult, by(pace_.due_s())};
     case Doing::kWriting:
       return {Awaits::kUploads, by(uploads_.idle() ? archive_.due_s() : kNever)};
@@ -201,6 +206,10 @@ Wait WorkerMachine::next_wait() const {
 
 bool WorkerMachine::told_to_stop() const {
   return is_running() && options_.stop != nullptr && *options_.stop;
+}
+
+bool WorkerMachine::has_unsaved_memory() const {
+  return doing_ == Doing::kComputed && runner_.has_memory() && may_work();
 }
 
 bool WorkerMachine::must_write_result() const {

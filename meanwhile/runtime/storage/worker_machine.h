@@ -76,9 +76,10 @@ class WorkerMachine {
     Pace rows_pace;
     bool waiting = false;            // for the total or the result; pace_ says since when
     bool another_was_first = false;  // at an update: the job may be ahead
-    std::set<int> made;              // shards whose updates this worker has put
-    double work_s = 0;               // making and putting updates
-    double put_s = 0;                // of that, putting, by all threads
+    // Shards whose updates this worker has put; after the last round, those whose memory it has.
+    std::set<int> made;
+    double work_s = 0;  // making and putting updates
+    double put_s = 0;   // of that, putting, by all threads
   };
 
   // worker_machine.cc: rules and waits
@@ -87,7 +88,8 @@ class WorkerMachine {
   bool holds_tasks() const { return doing_ == Doing::kRounds || doing_ == Doing::kComputed; }
   bool joins() const { return doing_ == Doing::kJoining; }
   bool in_rounds() const { return doing_ == Doing::kRounds; }
-  bool has_open_shards() const;
+  bool has_open_shards() const { return in_rounds() && may_work(); }
+  bool has_unsaved_memory() const;
   bool adds_total() const { return in_rounds() && holds_root(); }
   bool waits_for_total() const { return in_rounds() && !holds_root(); }
   bool must_write_result() const;
@@ -113,6 +115,7 @@ class WorkerMachine {
   bool refresh_tasks();
   bool make_updates();
   bool make_updates_of(const std::set<int>& shards, const std::set<int>& held);
+  bool save_memory();
   bool absorb_own_total();
   bool absorb_total();
   void absorb(const exchange::Update& total);
@@ -123,6 +126,8 @@ class WorkerMachine {
   bool is_due();
   bool holds_root() const { return held_.count({Task::Kind::kRoot, 0}) != 0; }
   std::set<int> held_shards() const;
+  std::set<int> open_shards() const;
+  bool may_work() const { return now_s_ >= step_.rows_due_s && !open_shards().empty(); }
   Json about(double now_s) const;
   bool lags();
 
@@ -131,6 +136,7 @@ class WorkerMachine {
   bool check_activities();
   bool look_at_job();
   bool check_ended();
+  bool memory_is_saved();
   bool begin_result();
   bool write_result();
   bool part();
@@ -175,7 +181,7 @@ class WorkerMachine {
   bool announced_ = false;
   std::set<Task> held_;
   Step step_;
-  base::Mutex made_mutex_;  // guards step_.made, .put_s and counts while updates are made
+  base::Mutex made_mutex_;  // guards step_.made, .put_s and counts while blobs of shards are put
   double usual_s_ = -1;     // seconds of the step before; -1: not known
   double looked_s_ = 0;     // when the store was last asked whether the job goes on
   Pace pace_;               // for the total or the result

@@ -23,6 +23,13 @@ std::set<int> WorkerMachine::held_shards() const {
   return shards;
 }
 
+// Those held that this worker has not yet put a blob of in this step.
+std::set<int> WorkerMachine::open_shards() const {
+  std::set<int> open = held_shards();
+  std::erase_if(open, [&](int shard) { return step_.made.count(shard) != 0; });
+  return open;
+}
+
 Json WorkerMachine::about(double now_s) const {
   Json json = options_.about;
   json["step"] = published_step_.load();
@@ -76,7 +83,8 @@ void WorkerMachine::begin_step() {
   published_step_ = runner_.step();
   published_rounds_ = runner_.rounds();
   published_left_ = runner_.rounds_left();
-  if (in_rounds()) reducer_.begin(runner_.step(), runner_.update_shape());
+  if (!in_rounds()) return;
+  reducer_.begin(runner_.step(), runner_.update_shape());
   share_.give_back(now_s);
 }
 
@@ -87,13 +95,6 @@ bool WorkerMachine::refresh_tasks() {
   return false;
 }
 
-bool WorkerMachine::has_open_shards() const {
-  if (!in_rounds() || now_s_ < step_.rows_due_s) return false;
-  return std::any_of(held_.begin(), held_.end(), [&](const Task& task) {
-    return task.kind == Task::Kind::kShard && step_.made.count(task.index) == 0;
-  });
-}
-
 // Makes the updates of shards held that are not yet made in this step.
 bool WorkerMachine::make_updates() {
   if (std::exchange(step_.another_was_first, false)) {
@@ -102,13 +103,8 @@ bool WorkerMachine::make_updates() {
     pace_.begin_now(now_s_);
     if (holds_root() ? absorb_own_total() : absorb_total()) return true;
   }
-  const std::set<int> held = held_shards();
-  std::set<int> open;
-  for (const int shard : held) {
-    if (step_.made.count(shard) == 0) open.insert(shard);
-  }
   const double begin_s = environment_.time_s();
-  if (!make_updates_of(open, held)) {
+  if (!make_updates_of(open_shards(), held_shards())) {
     step_.rows_due_s = begin_s + step_.rows_pace.next();
     return false;
   }
@@ -246,12 +242,16 @@ bool WorkerMachine::give_up() {
         "there first",
         store_.blobs->name(), waited_s, names_.states());
   }
+  const bool works = in_rounds() || (runner_.has_memory() && !open_shards().empty());
   const std::string missing =
-      doing_ == Doing::kComputed
+      works && !runner_.missing_blob().empty()
+          ? fmt::format("{} cannot be read whole", runner_.missing_blob())
+      : doing_ == Doing::kComputed && holds_root()
+          ? fmt::format("waiting for blobs below {}, which workers that hold shards put there",
+                        names_.model_memories())
+      : doing_ == Doing::kComputed
           ? fmt::format("waiting for {}, which the worker that holds the root writes",
                         names_.result())
-      : !runner_.missing_blob().empty()
-          ? fmt::format("{} cannot be read whole", runner_.missing_blob())
           : what_is_missing(*store_.blobs, job_, runner_.step());
   throw Error(ErrorKind::kFailed,
               "{}: no progress for {:.0f} s: {}; if a round takes that long, give a longer {}",
