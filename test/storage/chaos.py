@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Workers that are killed, stopped and started again at random, until every job has ended:
 
-    test/storage/chaos.py PROGRAM [--kills 200] [--seed N] [--seconds 300]
+    test/storage/chaos.py PROGRAM MEMORY_PROGRAM [--kills 200] [--memory-kills 100] [--seed N] [--seconds 360]
 
-Every job must end and have the model of threads, to the last bit. The seed fixes what is done to whom and how
-often; when it meets them is up to the machine. Also measured: all workers are killed, new ones start; how long
-until the job is a round further? A lease, for the tasks of the dead to come back, and a round.
+Every job must end and have the model of threads, to the last bit. MEMORY_PROGRAM has a learner with shard memory,
+running_mean: its runs also go from threads to a store and back, by kill and resume. The seed fixes what is done to
+whom and how often; when it meets them is up to the machine. Also measured: all workers are killed, new ones start;
+how long until the job is a round further? A lease, for the tasks of the dead to come back, and a round.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import pathlib
@@ -31,6 +33,9 @@ JOBS = (
     "logistic wide.libsvm --solver hybrid --l1 1e-5 --max-iter 180 --tol 0",
 )
 SHARDS = (8, 20)
+# Of the learner with memory: the root adds the updates itself, or groups do.
+MEMORY_ROUNDS = 120
+MEMORY_SHARDS = (5, 12)
 MOST_WORKERS = 4
 STOPPED = 1.5  # leases
 
@@ -150,8 +155,8 @@ class Chaos:
                  path.relative_to(self.box / "job").parts[0] not in ("clock", "locks", "partial")]
         expect(not found, f"left behind: {found}")
 
-    def job(self, flags, most_kills):
-        """One job from submission to model. Returns its model_sha256."""
+    def job(self, flags, most_kills, first_round=1):
+        """One job from submission to model. Returns the run it was fetched to, and its model_sha256."""
         self.submit(flags)
         last = self.kills + most_kills
         while not self.is_done():
@@ -175,9 +180,35 @@ class Chaos:
         self.running, self.stopped = [], []
         run = f"run-{self.starts}"
         result = self.box.json(f"fetch --store job --remove --quiet --out {run}")
-        expect(self.box.rounds(run) == list(range(1, result["rounds"] + 1)), f"rounds {self.box.rounds(run)}")
+        expected = list(range(first_round, result["rounds"] + 1))
+        expect(self.box.rounds(run) == expected, f"rounds {self.box.rounds(run)}")
         self.expect_nothing_left()
-        return result["model_sha256"]
+        return run, result["model_sha256"]
+
+    def kill_on_threads(self, flags, run):
+        """Kills a run on threads after some checkpoints. Returns the round of the last one."""
+        process = self.box.start(f"train {flags} --max-iter 1000000 --checkpoint-seconds 0 --quiet --out {run}".split(),
+                                 stdout=subprocess.DEVNULL)
+        found = []
+        while len(found) < 2:
+            expect(time.monotonic() < self.deadline and process.poll() is None, "no checkpoint on threads")
+            time.sleep(self.draw.uniform(0, 0.1))
+            found = list((self.box / run / "checkpoints").glob("round-*.safetensors"))
+        process.kill()
+        process.communicate()
+        return max(int(path.stem.removeprefix("round-"))
+                   for path in (self.box / run / "checkpoints").glob("round-*.safetensors"))
+
+    def relay(self, flags, most_kills):
+        """Threads, killed; a store, whose workers are killed; threads again. Returns the run that was fetched."""
+        begun = self.kill_on_threads(flags, f"first-{self.starts}")
+        there, all_rounds = begun + MEMORY_ROUNDS, begun + MEMORY_ROUNDS + 10
+        run, _ = self.job(f"{flags} --max-iter {there} --resume first-{self.starts}", most_kills, begun + 1)
+        found = self.box.json(f"train {flags} --max-iter {all_rounds} --resume {run} --quiet --out last-{self.starts}")
+        whole = self.box.json(f"train {flags} --max-iter {all_rounds} --quiet --out whole-{self.starts}")
+        expect(found["model_sha256"] == whole["model_sha256"], f"{flags}: not the model of threads after {begun} "
+               f"rounds on threads and {MEMORY_ROUNDS} at a store")
+        return run
 
 
 def write_data(box):
@@ -191,51 +222,82 @@ def round_seconds(box, run):
     return statistics.median(line["seconds"] for line in lines if "round" in line)
 
 
-def run(box, draw, kills, deadline):
-    write_data(box)
-    chaos = Chaos(box, draw, deadline)
-    done, models = 0, {}
-    rounds = []
-    try:
-        for flags, shards in itertools.cycle(itertools.product(JOBS, SHARDS)):
-            if done >= len(JOBS) * len(SHARDS) and chaos.kills >= kills:
-                break
-            words = f"{flags} --shards {shards}"
-            if words not in models:
-                models[words] = box.json(f"train {words} --quiet --out threads-{len(models)}")["model_sha256"]
-            begin, before, starts = time.monotonic(), chaos.kills, chaos.starts
-            found = chaos.job(words, most_kills=-(-kills // (len(JOBS) * len(SHARDS))))
-            expect(found == models[words], f"{words}: model {found}, on threads {models[words]}")
-            rounds.append(round_seconds(box, f"run-{chaos.starts}"))
-            done += 1
-            print(f"  {words}: {chaos.kills - before} kills, {chaos.starts - starts} starts, "
-                  f"{time.monotonic() - begin:.1f} s", flush=True)
-    finally:
-        for process in chaos.everybody():
-            process.kill()
-            process.communicate()
-    return chaos, done, statistics.median(rounds)
+def run_jobs(chaos, kills):
+    """Returns seconds of a round, one for each job."""
+    box, models, rounds = chaos.box, {}, []
+    for flags, shards in itertools.cycle(itertools.product(JOBS, SHARDS)):
+        if len(rounds) >= len(JOBS) * len(SHARDS) and chaos.kills >= kills:
+            return rounds
+        words = f"{flags} --shards {shards}"
+        if words not in models:
+            models[words] = box.json(f"train {words} --quiet --out threads-{len(models)}")["model_sha256"]
+        with told(chaos, words):
+            run, found = chaos.job(words, most_kills=-(-kills // (len(JOBS) * len(SHARDS))))
+        expect(found == models[words], f"{words}: model {found}, on threads {models[words]}")
+        rounds.append(round_seconds(box, run))
+
+
+def run_memory_jobs(chaos, kills):
+    """The same of jobs with shard memory, in one piece and in turns with threads."""
+    box, rounds = chaos.box, []
+    for shards in itertools.cycle(MEMORY_SHARDS):
+        if len(rounds) >= 2 * len(MEMORY_SHARDS) and chaos.kills >= kills:
+            return rounds
+        flags, most = f"running_mean x.npy --shards {shards}", -(-kills // (2 * len(MEMORY_SHARDS)))
+        whole = f"{flags} --max-iter {MEMORY_ROUNDS}"
+        expected = box.json(f"train {whole} --quiet --out threads-{chaos.starts}")["model_sha256"]
+        with told(chaos, whole):
+            run, found = chaos.job(whole, most)
+        expect(found == expected, f"{whole}: model {found}, on threads {expected}")
+        rounds.append(round_seconds(box, run))
+        with told(chaos, f"{flags}, threads, store, threads"):
+            run = chaos.relay(flags, most)
+        rounds.append(round_seconds(box, run))
+
+
+@contextlib.contextmanager
+def told(chaos, words):
+    """Says what was done to a job."""
+    begin, before, starts = time.monotonic(), chaos.kills, chaos.starts
+    yield
+    print(f"  {words}: {chaos.kills - before} kills, {chaos.starts - starts} starts, "
+          f"{time.monotonic() - begin:.1f} s", flush=True)
+
+
+def run(program, run_all, draw, kills, deadline):
+    begin = time.monotonic()
+    with Sandbox(str(pathlib.Path(program).resolve())) as box:
+        write_data(box)
+        chaos = Chaos(box, draw, deadline)
+        try:
+            rounds = run_all(chaos, kills)
+        finally:
+            for process in chaos.everybody():
+                process.kill()
+                process.communicate()
+    print(f"{len(rounds)} jobs, {chaos.kills} kills, {chaos.stops} stops, {chaos.starts} starts in "
+          f"{time.monotonic() - begin:.0f} s; every model is that of threads")
+    if chaos.recoveries:
+        print(f"all killed, then a round further after {statistics.median(chaos.recoveries):.2f} s "
+              f"(at most {max(chaos.recoveries):.2f} s of {len(chaos.recoveries)}); "
+              f"a lease and a round are {LEASE + statistics.median(rounds):.2f} s")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
+    parser.add_argument("memory_program")
     parser.add_argument("--kills", type=int, default=200, help="at least so many; default 200")
+    parser.add_argument("--memory-kills", type=int, default=100, help="of jobs with shard memory; default 100")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=300, help="after which it has failed; default 300")
+    parser.add_argument("--seconds", type=float, default=360, help="after which it has failed; default 360")
     asked = parser.parse_args()
-    begin = time.monotonic()
-    with Sandbox(str(pathlib.Path(asked.program).resolve())) as box:
-        try:
-            chaos, done, round_s = run(box, random.Random(asked.seed), asked.kills, begin + asked.seconds)
-        except Failure as failure:
-            sys.exit(f"chaos.py: seed {asked.seed}: {failure}")
-    print(f"{done} jobs, {chaos.kills} kills, {chaos.stops} stops, {chaos.starts} starts in "
-          f"{time.monotonic() - begin:.0f} s; every model is that of threads")
-    if chaos.recoveries:
-        print(f"all killed, then a round further after {statistics.median(chaos.recoveries):.2f} s "
-              f"(at most {max(chaos.recoveries):.2f} s of {len(chaos.recoveries)}); "
-              f"a lease and a round are {LEASE + round_s:.2f} s")
+    draw, deadline = random.Random(asked.seed), time.monotonic() + asked.seconds
+    try:
+        run(asked.program, run_jobs, draw, asked.kills, deadline)
+        run(asked.memory_program, run_memory_jobs, draw, asked.memory_kills, deadline)
+    except Failure as failure:
+        sys.exit(f"chaos.py: seed {asked.seed}: {failure}")
 
 
 if __name__ == "__main__":
