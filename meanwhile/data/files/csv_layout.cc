@@ -55,10 +55,12 @@ char find_delimiter(std::string_view record) {
 
 void check_delimiter(char delimiter) {
   if (delimiter >= '0' && delimiter <= '9') {
-    throw Error(ErrorKind::kUsage, "delimiter: found a digit, expected a character that separates numbers");
+    throw Error(ErrorKind::kUsage,
+                "delimiter: found a digit, expected a character that separates numbers");
   }
   if (std::string_view("\"\n\r.+-#eE").find(delimiter) != std::string_view::npos) {
-    throw Error(ErrorKind::kUsage, "delimiter: found {}, expected a character that separates numbers",
+    throw Error(ErrorKind::kUsage,
+                "delimiter: found {}, expected a character that separates numbers",
                 in_quotes({&delimiter, 1}));
   }
 }
@@ -183,7 +185,8 @@ std::vector<std::string> split_record(std::string_view text, const CsvRecord& re
         field += text[p];
         p += text[p] == '"' ? 2 : 1;
       }
-      if (p == end) throw BadText{start, "found a quote that is never closed, expected a closing quote"};
+      if (p == end)
+        throw BadText{start, "found a quote that is never closed, expected a closing quote"};
       ++p;
       while (p < end && blank(text[p]) && !separates(text[p])) ++p;
       if (p < end && !separates(text[p])) {

@@ -23,8 +23,8 @@ template <class... Args>
                 fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// `Parser<T>` is a TextParser<T> that can be made from nothing. Its name is its own: g++ 12 takes two
-// formats whose parsers have one name for the same, also in unnamed namespaces.
+// `Parser<T>` is a TextParser<T> that can be made from nothing. Its name is its own: g++ 12 takes
+// two formats whose parsers have one name for the same, also in unnamed namespaces.
 template <template <class> class Parser, class T>
 class SparseLinesFormat final : public TextFormat<T> {
  public:
