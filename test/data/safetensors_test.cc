@@ -161,8 +161,8 @@ TEST(SafetensorsReading, RefusesHeadersThatAreNone) {
               HasSubstr("the limit is 100000000"));
   EXPECT_THAT(error_in(raw<std::uint64_t>({UINT64_MAX}) + "{}"),
               HasSubstr("the limit is 100000000"));
-  EXPECT_THAT(header_error("{"), HasSubstr("no JSON"));
-  EXPECT_THAT(header_error("{\"\xff\":1}"), HasSubstr("no JSON"));
+  EXPECT_THAT(header_error("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(header_error("{\"\xff\":1}"), HasSubstr("not JSON"));
   EXPECT_THAT(header_error("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(header_error(std::string(100'000, '[')), HasSubstr("nested too deep"));
   EXPECT_THAT(header_error(R"({"__metadata__":[]})"), HasSubstr("__metadata__ is not an object"));

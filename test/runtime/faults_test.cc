@@ -81,12 +81,15 @@ TEST(Workers, MayDieAtAnyTime) {
     workers.start(place.open(deadly), quick("mortal"), job.make());
     workers.join();
     EXPECT_THAT(workers[0].error, HasSubstr("no network"));
+    // Late enough, the result is there, and the heir has nothing to do.
+    const bool ended = place.open()->store.blobs->get(record.names().result()).has_value();
+    EXPECT_TRUE(!ended || calls > 90);
     workers.start(place.open(), quick("heir"), job.make());
     workers.join();
     EXPECT_EQ(workers[1].error, "");
     expect_result(place, job, record);
     // What the dead one had used, as far as it could say, is on the bill.
-    EXPECT_EQ(bill(*place.open()->store.blobs, record, {})["workers"], 2);
+    EXPECT_EQ(bill(*place.open()->store.blobs, record, {})["workers"], ended ? 1 : 2);
   }
 }
 
