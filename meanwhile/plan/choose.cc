@@ -118,8 +118,8 @@ Choice choose(std::span<const Point> points, const Wish& wish) {
 }
 
 Job with_rows(Job job, std::int64_t rows) {
-  constexpr double kMostValues = 9e18;
-  if (rows < 1 || static_cast<double>(rows) * static_cast<double>(job.shape.cols) > kMostValues) {
+  constexpr double kCountable = 9e18;
+  if (rows < 1 || static_cast<double>(rows) * static_cast<double>(job.shape.cols) > kCountable) {
     throw base::Error(base::ErrorKind::kInput,
                       "rows that grow with the workers become more values than can be counted: ask "
                       "for fewer rows or workers");
