@@ -96,6 +96,8 @@ def rows(program):
         sparse_data(program)) + " --l2 1e-6 --solver sgd --adaptive --learning-rate 0.1 --max-iter 2", "train"
     yield f"svm sampled gradients, {wide}", lambda: svm.format(
         sparse_data(program)) + " --l2 1e-6 --solver sgd --send gradient --batch-fraction 0.01 --learning-rate 1 --max-iter 30", "train"
+    yield f"svm gradients of 1,000 rows, {wide}", lambda: svm.format(
+        sparse_data(program)) + " --l2 1e-6 --solver sgd --send gradient --batch-fraction 0.001 --learning-rate 1 --max-iter 30", "train"
     lda = "lda {} --n-topics 100 --tol 0 --no-learn-alpha"
     yield "LDA, 10,000 documents, rounds of 1,250", lambda: lda.format(
         documents(10_000, 20_000, 150)) + " --passes 1", "train"

@@ -22,7 +22,9 @@ std::span<const double> all_rows(const exchange::Update& total, int block,
 
 exchange::Block rows_block(std::int64_t rows, std::int64_t width, double values) {
   const bool fits = static_cast<std::size_t>(width) * sizeof(double) <= exchange::kMostRowBytes;
-  const bool few = values < static_cast<double>(rows);
+  // Half of all additions are of two shards.
+  const bool few = values < static_cast<double>(rows) &&
+                   !exchange::becomes_full(rows, width, static_cast<std::int64_t>(2 * values));
   return {.rows = rows, .width = width, .sparse = few && fits};
 }
 

@@ -60,7 +60,8 @@ template <class Fill>
 void put_rows(exchange::Update& update, int block, Fill&& fill);
 
 // A block of `rows` x `width` numbers of which a shard touches as many rows as it has `values`, at
-// most: sparse where that are fewer than there are rows, and a row fits into a message.
+// most: sparse where the sum of two shards still has few rows, and a row fits into a message. A
+// block that becomes full when it is added costs more than one that was dense from the start.
 exchange::Block rows_block(std::int64_t rows, std::int64_t width, double values);
 
 // --- implementation

@@ -43,8 +43,8 @@ void expect_same(RoundLearner& one, RoundLearner& other, const data::Dataset& da
 
 void expect_same(linear::Kind kind, const linear::Parameters& parameters, std::size_t classes,
                  int rounds = 3) {
-  // 120 rows of about six values each, in four shards: a shard touches few of the 900 columns.
-  const auto data = test::dataset(test::rows_for(classes, 120, 900, 3, 0.007));
+  // 120 rows of about five values each, in four shards: two touch few of the 20,000 columns.
+  const auto data = test::dataset(test::rows_for(classes, 120, 20'000, 3, 0.00025));
   linear::Linear one(kind, parameters), other(kind, parameters);
   expect_same(one, other, data, test::on(4), rounds);
 }

@@ -8,9 +8,11 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(RowsBlock, IsSparseWhereAShardCannotTouchEveryRow) {
-  EXPECT_TRUE(rows_block(100, 3, 99).sparse);
-  EXPECT_FALSE(rows_block(100, 3, 100).sparse);
+TEST(RowsBlock, IsSparseWhereTheSumOfTwoShardsHasFewRows) {
+  EXPECT_TRUE(rows_block(1000, 1, 22).sparse);
+  EXPECT_FALSE(rows_block(1000, 1, 23).sparse);
+  EXPECT_TRUE(rows_block(1000, 100, 220).sparse);
+  EXPECT_FALSE(rows_block(1000, 100, 230).sparse);
   EXPECT_FALSE(rows_block(0, 3, 0).sparse);
   // A row must fit into a message.
   EXPECT_TRUE(rows_block(100, exchange::kMostRowBytes / 8, 1).sparse);
