@@ -22,7 +22,7 @@ class Heartbeat {
   // Everything is borrowed, also by the functions, which are called on any thread.
   struct Asks {
     std::function<Json(double now_s)> about;  // further fields of the record
-    // Asked at every beat of a worker that holds tasks: whether it is stuck and the job goes on
+    // Called at every beat of a worker that holds tasks: whether it is stuck and the job goes on
     // without it. The tasks are given back then.
     std::function<bool()> lags;
   };
