@@ -75,13 +75,12 @@ learn::ShardMemory first_memory(const learn::RoundLearner& learner, int shard, i
 std::optional<SavedMemory> saved_memory(const data::SafetensorsFile& state) {
   const auto found = state.metadata().find(kMemoryKey);
   if (found == state.metadata().end()) return std::nullopt;
-  const Json json = Json::parse(found->second, nullptr, false);
-  try {
-    SavedMemory memory{json.at("folder").get<std::string>(),
-                       json.at("sha256").get<std::vector<std::string>>()};
-    // A name beside the state, not a path to elsewhere.
-    if (fs::path(memory.folder).filename() == memory.folder) return memory;
-  } catch (const nlohmann::json::exception&) {
+  const Json json = base::try_parse_json(found->second).value_or(Json());
+  auto sha256 = base::texts_in(base::member_or_null(json, "sha256"));
+  const std::string folder = base::text_or(json, "folder", "");
+  // A name beside the state, not a path to elsewhere.
+  if (sha256 && !folder.empty() && folder != ".." && fs::path(folder).filename() == folder) {
+    return SavedMemory{folder, *std::move(sha256)};
   }
   throw Error(ErrorKind::kInput, "'{}' in the metadata of a state names no shard memory",
               kMemoryKey);

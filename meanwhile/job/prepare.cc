@@ -43,9 +43,10 @@ std::shared_ptr<const data::Vocabulary> known_words(const SettledRun& run) {
   const auto& metadata = run.resumed->state->metadata();
   const auto about = metadata.find("about");
   if (about == metadata.end()) return nullptr;
-  const Json json = Json::parse(about->second, nullptr, false);
-  if (!json.is_object() || !json.contains("words")) return nullptr;
-  return std::make_shared<const data::Vocabulary>(json["words"].get<std::vector<std::string>>());
+  const auto json = base::try_parse_object(about->second);
+  auto words = json ? base::texts_in(base::member_or_null(*json, "words")) : std::nullopt;
+  if (!words) return nullptr;
+  return std::make_shared<const data::Vocabulary>(*std::move(words));
 }
 
 // Puts columns that have other names than `words` where these have theirs.
@@ -86,7 +87,7 @@ ResumedRun::ResumedRun(const fs::path& path) : directory(RunDirectory::open(path
   try {
     state_path = directory.newest_state();
     state.emplace(learn::open_state(state_path));
-    parameters = Json::parse(state->metadata().at("parameters"), nullptr, false);
+    parameters = base::try_parse_json(state->metadata().at("parameters")).value_or(Json());
     rounds = rounds_of(*state);
   } catch (const Error&) {
     if (fs::exists(path / "model.safetensors") || fs::exists(path / "checkpoints")) throw;

@@ -126,7 +126,7 @@ class WorkerRun {
       });
       const auto all = transport::all_gather(*worker_.transport, std::as_bytes(std::span(mine)));
       const auto* text = reinterpret_cast<const char*>(all.front().data());
-      chosen = Json::parse(text, text + all.front().size());
+      chosen = base::parse_json({text, all.front().size()}, "the plan of the first worker");
     }
     if (chosen.contains("send")) {
       run_.parameters["send"] = chosen["send"];

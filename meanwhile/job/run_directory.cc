@@ -162,7 +162,7 @@ void RunDirectory::write_run(const Json& fields) {
 
 Json RunDirectory::run() const {
   const fs::path file = path_ / "run.json";
-  Json json = Json::parse(base::read_file(file), nullptr, false);
+  Json json = base::parse_json(base::read_file(file), file.string());
   if (!json.is_object()) {
     throw Error(ErrorKind::kInput, "{}: is not a JSON object", file.string());
   }
@@ -192,14 +192,13 @@ double RunDirectory::keep_metrics(std::int64_t rounds) {
   for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = text.find('\n', begin);
     if (end == text.npos) break;
-    const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                  text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-    if (!line.is_object()) break;
+    const auto line = base::try_parse_object(std::string_view(text).substr(begin, end - begin));
+    if (!line) break;
     // A line about something else than a round stays when a kept round follows it.
-    if (!line.contains("round")) continue;
-    if (line.value("round", std::int64_t{0}) > rounds) break;
+    if (!line->contains("round")) continue;
+    if (base::integer_or(*line, "round", 0) > rounds) break;
     kept = end + 1;
-    elapsed_s = line.value("elapsed_s", 0.0);
+    elapsed_s = base::number_or(*line, "elapsed_s", 0);
   }
   if (kept < text.size()) base::write_file(file, std::string_view(text).substr(0, kept));
   return elapsed_s;

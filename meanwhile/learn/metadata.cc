@@ -10,12 +10,12 @@ base::Json metadata_json(const data::SafetensorsFile& file, const char* key,
   if (found == file.metadata().end()) {
     throw base::Error(base::ErrorKind::kInput, "not {}: no '{}' in its metadata", what, key);
   }
-  base::Json json = base::Json::parse(found->second, nullptr, false);
-  if (!json.is_object()) {
+  std::optional<base::Json> json = base::try_parse_object(found->second);
+  if (!json) {
     throw base::Error(base::ErrorKind::kInput, "not {}: '{}' in its metadata is no JSON object",
                       what, key);
   }
-  return json;
+  return *std::move(json);
 }
 
 std::string learner_of(const data::SafetensorsFile& file) {

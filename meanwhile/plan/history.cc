@@ -97,7 +97,9 @@ History recall(const std::filesystem::path& profile) {
   for (std::string line; std::getline(in, line);) {
     if (line.empty()) continue;
     try {
-      history.runs.push_back(audit_of(Json::parse(line)));
+      const auto json = base::try_parse_object(line);
+      if (json) history.runs.push_back(audit_of(*json));
+      history.unreadable += json ? 0 : 1;
     } catch (const Json::exception&) {  // cut short when the machine went down, or not ours
       ++history.unreadable;
     }

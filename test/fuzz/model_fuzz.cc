@@ -42,8 +42,9 @@ void go_on(const data::SafetensorsFile& file) {
   meanwhile::job::rounds_of(file);
   const auto text = file.metadata().find("parameters");
   if (text == file.metadata().end()) return;
-  const Json json = Json::parse(text->second, nullptr, false);
-  if (!json.is_object()) return;
+  const auto parsed = meanwhile::base::try_parse_object(text->second);
+  if (!parsed) return;
+  const Json& json = *parsed;
   const kmeans::Parameters parameters = kmeans::parameters_from_json(json);
   if (parameters.n_clusters > kMost) return;
   kmeans::KMeans learner(parameters);

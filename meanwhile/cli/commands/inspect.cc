@@ -36,8 +36,8 @@ Json last_metrics(const fs::path& run) {
   while (!rest.empty()) {
     rest.remove_suffix(rest.size() - std::min(rest.size(), rest.rfind('\n')));
     const std::size_t begin = rest.rfind('\n') + 1;  // npos + 1 is 0: the first line
-    const Json line = Json::parse(rest.substr(begin), nullptr, false);
-    if (line.is_object() && line.contains("round")) return line;
+    const auto line = base::try_parse_object(rest.substr(begin));
+    if (line && line->contains("round")) return *line;
     rest = rest.substr(0, begin);
   }
   return nullptr;
@@ -72,8 +72,7 @@ Json inspect_model(const learn::Registry& registry, const fs::path& path) {
   const data::SafetensorsFile file(path);
   Json json = {{"model", path.string()}};
   for (const auto& [key, text] : file.metadata()) {
-    const Json value = Json::parse(text, nullptr, false);
-    json[key] = value.is_object() ? value : Json(text);
+    json[key] = base::try_parse_object(text).value_or(Json(text));
   }
   for (const auto& [name, tensor] : file.tensors()) {
     json["tensors"][name] = fmt::format("{} {}", tensor.dtype, Json(tensor.shape).dump());

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
+#include "meanwhile/base/json.h"
 #include "meanwhile/data/files/file_start.h"
 #include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/files/row_checks.h"
@@ -41,11 +41,10 @@ std::int64_t count(const Metadata& metadata, const std::string& key, std::int64_
 std::vector<std::string> names(const Metadata& metadata, const std::string& key) {
   const std::string* text = find(metadata, key);
   if (text == nullptr) return {};
-  try {
-    return nlohmann::json::parse(*text).get<std::vector<std::string>>();
-  } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorKind::kInput, "metadata {} is not a JSON list of strings", key);
-  }
+  const auto json = base::try_parse_json(*text, text->size());  // no longer than a header may be
+  auto list = json ? base::texts_in(*json) : std::nullopt;
+  if (!list) throw Error(ErrorKind::kInput, "metadata {} is not a JSON list of strings", key);
+  return *std::move(list);
 }
 
 // The file that is read, and the data set that is made of it.
