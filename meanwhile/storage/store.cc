@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "meanwhile/base/safe_text.h"
 #include "meanwhile/storage/azure/azure.h"
 #include "meanwhile/storage/local.h"
 #include "meanwhile/storage/name.h"
@@ -27,6 +28,20 @@ bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c
 
 Error wrong(const std::string& url, std::string_view what) {
   return Error(ErrorKind::kUsage, "store '{}': {}", url, what);
+}
+
+// Anything that may be a secret is "***": also what stands behind '?' or before '@' of a URL.
+std::string without_secrets(const std::string& url) {
+  std::string safe = base::redacted(url);
+  const std::size_t begin = safe.find("://");
+  if (begin == safe.npos || safe.starts_with("file://")) return safe;
+  if (const std::size_t query = safe.find('?', begin); query != safe.npos) {
+    safe.replace(query + 1, safe.npos, "***");
+  }
+  if (const std::size_t sign = safe.rfind('@'); sign != safe.npos && sign > begin) {
+    safe.replace(begin + 3, sign - begin - 3, "***");
+  }
+  return safe;
 }
 
 void check_account(const std::string& url, std::string_view account) {
@@ -152,6 +167,11 @@ void probe_with(BlobStore& blobs, const std::string& name) {
 
 Location parse_location(const std::string& url) {
   if (url.empty()) throw Error(ErrorKind::kUsage, "the store has no name; {}", kForms);
+  if (const std::string safe = without_secrets(url); safe != url) {
+    throw wrong(safe,
+                "a key, a signature or a query must not be in it: name azure://ACCOUNT/CONTAINER, "
+                "and set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN");
+  }
   const std::string_view text = url;
   const std::size_t colon = text.find(':');
   const std::string_view scheme = colon == text.npos ? "" : text.substr(0, colon);

@@ -29,7 +29,9 @@ struct Location {
   bool operator==(const Location&) const = default;
 };
 
-// THROWS Error(kUsage) that says what a URL looks like, and which character is not allowed where.
+// THROWS Error(kUsage) that says what a URL looks like, and which character is not allowed where;
+// also for one that holds a key or a signature, which the message does not repeat. So no Location
+// holds a secret.
 Location parse_location(const std::string& url);
 
 // Both see only what is below the location. They share connections and count on `meter`, which

@@ -26,7 +26,7 @@ struct Evaluate {
     const learn::LoadedModel loaded = flags.load(context.registry);
     const data::Dataset data = flags.read(context.console, loaded);
     const base::Json measures = loaded.model->evaluate(data, flags.threads());
-    context.console.out(json ? json_line(measures) : shown(measures));
+    context.console.show(json ? json_line(measures) : shown(measures));
     return kExitDone;
   }
 };

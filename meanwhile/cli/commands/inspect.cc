@@ -116,7 +116,7 @@ struct Inspect {
     const Json found = one && job::RunDirectory::is_run(path) ? inspect_run(path)
                        : one && learn::holds_model(path) ? inspect_model(context.registry, path)
                                                          : inspect_files(input);
-    context.console.out(json ? json_line(found) : shown(found));
+    context.console.show(json ? json_line(found) : shown(found));
     return kExitDone;
   }
 };

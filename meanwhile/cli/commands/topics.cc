@@ -143,7 +143,7 @@ class TopicsCommand {
     };
     std::stable_sort(topics.begin(), topics.end(),
                      [&](const Topic& a, const Topic& b) { return key(a) > key(b); });
-    context.console.out(json_ ? json_line(to_json(model, topics)) : table(topics, coherent));
+    context.console.show(json_ ? json_line(to_json(model, topics)) : table(topics, coherent));
     if (!coherent && !json_) context.console.say(fmt::format("note: {}\n", kNoCoherence));
     return kExitDone;
   }

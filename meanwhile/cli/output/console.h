@@ -1,4 +1,7 @@
 // The two streams of the program: results go to standard output, all else to standard error.
+//
+// Names, messages and records come from files, stores and servers: what a terminal would act on is
+// shown as text (base/safe_text.h), and secrets are not repeated.
 #pragma once
 
 #include <string_view>
@@ -22,19 +25,24 @@ class Console {
   // Columns of that terminal, 80 when it does not say.
   int width() const;
 
-  // A part of the result. THROWS ReaderGone; Error(kSystem) when it cannot be written.
+  // A part of the result: its very bytes, unless standard output is a terminal. THROWS ReaderGone;
+  // Error(kSystem) when it cannot be written.
   void out(std::string_view text);
+  // As out(), for text that people read: escaped wherever it goes.
+  void show(std::string_view text);
   // Brings everything given to out() to its reader. THROWS as out().
   void flush();
 
-  // To the user, as it is; the caller ends lines.
+  // To the user; the caller ends lines.
   void say(std::string_view text);
+  // As say(), with escapes of the program's own.
+  void draw(std::string_view text);
   // Parameters in the message (base/parameter_name.h) are shown as flags.
   void error(std::string_view message);
 
  private:
   bool quiet_ = false, mute_ = false;
-  bool terminal_;
+  bool terminal_, out_terminal_;
 };
 
 }  // namespace meanwhile::cli

@@ -8,6 +8,7 @@ namespace meanwhile::cli {
 
 namespace {
 
+constexpr double kLongestSeconds = 1e12;  // what a record of a store says may be anything
 constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 1.0;  // between two lines, at least
 
 }  // namespace
@@ -15,6 +16,7 @@ constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 1.0;  // between two li
 std::string duration(double seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  if (!(seconds < kLongestSeconds)) return "years";
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
@@ -48,7 +50,7 @@ void Progress::round(const job::RoundEvent& event) {
 }
 
 void Progress::clear() {
-  if (on_line_) console_.say("\r\033[K");
+  if (on_line_) console_.draw("\r\033[K");
   on_line_ = false;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "meanwhile/base/safe_text.h"
+
 namespace meanwhile::cli {
 
 using base::Json;
@@ -66,7 +68,7 @@ std::string bytes_shown(std::int64_t bytes) {
 }
 
 std::string json_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::printable(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace meanwhile::cli

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "meanwhile/base/safe_text.h"
 #include "meanwhile/storage/azure/sign.h"
 
 namespace meanwhile::storage {
@@ -131,15 +132,6 @@ void from_connection_string(AzureAccount& account, std::string_view text) {
   }
 }
 
-// Whatever stands after `mark`, up to what ends a value, becomes "***".
-void blot_after(std::string& text, std::string_view mark, std::string_view ends) {
-  for (std::size_t at = 0; (at = text.find(mark, at)) != text.npos;) {
-    at += mark.size();
-    const std::size_t end = std::min(text.find_first_of(ends, at), text.size());
-    text.replace(at, end - at, "***");
-  }
-}
-
 void blot(std::string& text, std::string_view secret) {
   if (secret.size() < 4) return;  // would blot out half of any text
   for (std::size_t at = 0; (at = text.find(secret, at)) != text.npos;) {
@@ -233,11 +225,8 @@ std::string redacted(std::string_view text, const AzureAccount& account) {
   const std::string signature = parameter_of(account.sas, "sig");
   blot(result, signature);
   blot(result, percent_encoded(signature));
-  blot_after(result, "sig=", "& \t\r\n\"'<>;,)");
-  blot_after(result, "sig%3D", "& \t\r\n\"'<>;,)");
-  blot_after(result, "SharedKey ", " \t\r\n\"'<>;,)");
   blot_digests(result);
-  return result;
+  return base::redacted(result);
 }
 
 }  // namespace meanwhile::storage

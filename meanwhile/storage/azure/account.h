@@ -26,8 +26,7 @@ AzureAccount azure_account(const Location& location, const Credentials& credenti
 // Error(kUsage).
 std::map<std::string, std::string> parse_connection_string(std::string_view text);
 
-// What of a URL or a message must not be shown is "***" afterwards: signatures wherever they stand
-// (sig=…, SharedKey name:…, or bare), and this account's key.
+// As base::redacted; this account's key and signature, and bare signatures, are "***" as well.
 std::string redacted(std::string_view text, const AzureAccount& account);
 
 }  // namespace meanwhile::storage
