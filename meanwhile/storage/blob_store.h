@@ -33,6 +33,13 @@ struct BlobInfo {
   double age_s = 0;  // since it was written, by the store's own clock; 0 or more
 };
 
+// The most bytes of a blob that this process can work with: half of its memory, since a blob is
+// turned into tensors.
+std::size_t most_blob_bytes();
+
+// For a blob of more bytes than `most`; `name` says which.
+base::Error too_large(const std::string& name, std::size_t bytes, std::size_t most);
+
 // Every call returns or throws within a deadline of the implementation. THROWS Error(kInput) where
 // the user must mend something (no such container, no permission, a key that is wrong or expired),
 // Error(kSystem) where the world failed (disk full, no network after all retries). No message, of
@@ -45,8 +52,12 @@ class BlobStore {
   // For messages: "azure://account/container/prefix", "./job".
   virtual std::string name() const = 0;
 
-  // Nothing when there is no such blob.
+  // Nothing when there is no such blob. THROWS Error(kInput) for one that memory cannot hold
+  // (most_blob_bytes), before memory is asked for.
   virtual std::optional<Blob> get(const std::string& name) = 0;
+  // As get, for records, whose size is known: THROWS Error(kInput) for one of more than
+  // `most_bytes`. Stores that know the size before they read do not read such a blob.
+  virtual std::optional<Blob> get_at_most(const std::string& name, std::size_t most_bytes);
   // Writes or overwrites. Returns the etag.
   virtual std::string put(const std::string& name, std::span<const std::byte> bytes) = 0;
   // Writes unless there is one: false then. Of several who try, one gets true; but one whose first

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
-#include <system_error>
 
 #include "meanwhile/storage/local.h"
 #include "meanwhile/storage/local_files.h"
@@ -20,26 +19,29 @@ using base::ErrorKind;
 namespace {
 
 constexpr std::string_view kServersOwn = ".nfs";
+constexpr const char* kBlobs = "blobs";
 
 class LocalBlobs final : public BlobStore {
  public:
   LocalBlobs(std::string name, const fs::path& directory, Meter& meter, double lock_deadline_s)
-      : name_(std::move(name)),
-        files_(directory, lock_deadline_s),
-        blobs_(directory / "blobs"),
-        meter_(meter) {}
+      : name_(std::move(name)), files_(directory, lock_deadline_s), meter_(meter) {}
 
   std::string name() const override { return name_; }
 
   std::optional<Blob> get(const std::string& name) override {
-    std::optional<FileContent> content = read_whole(path_of(name));
+    return get_at_most(name, most_bytes_);
+  }
+
+  std::optional<Blob> get_at_most(const std::string& name, std::size_t most_bytes) override {
+    std::optional<FileContent> content =
+        read_whole(files_.root(), path_of(name), std::min(most_bytes, most_bytes_));
     meter_.count(Request::kGet, 0, content ? std::ssize(content->bytes) : 0);
     if (!content) return std::nullopt;
     return Blob{std::move(content->bytes), etag_of(content->status)};
   }
 
   std::string put(const std::string& name, std::span<const std::byte> bytes) override {
-    const fs::path path = path_of(name);
+    const std::string path = path_of(name);
     meter_.count(Request::kPut, std::ssize(bytes));
     const auto partial = files_.write(bytes);
     const auto lock = files_.lock(name);
@@ -48,26 +50,25 @@ class LocalBlobs final : public BlobStore {
   }
 
   bool put_if_absent(const std::string& name, std::span<const std::byte> bytes) override {
-    const fs::path path = path_of(name);
+    const std::string path = path_of(name);
     const bool is_there = current_etag(path).has_value();
     meter_.count(Request::kPut, is_there ? 0 : std::ssize(bytes));
     if (is_there) return false;
     const auto partial = files_.write(bytes);
-    const int failure = with_folder(path.parent_path(),
-                                    [&] { return link(partial->path().c_str(), path.c_str()); });
-    std::error_code ignored;
-    if (failure == EEXIST && !fs::is_directory(path, ignored)) return false;
+    const int failure = files_.root().with_folder(
+        folder_of(path), [&](int folder) { return partial->link_to(folder, last_word(path)); });
+    if (failure == EEXIST && !files_.root().open_path(path).is_open()) return false;
     if (failure == EPERM || failure == EOPNOTSUPP || failure == ENOSYS) {
       throw Error(ErrorKind::kInput, "{}: the file system has no hard links, which a store needs",
-                  path.string());
+                  shown(path).string());
     }
-    if (failure != 0) throw file_error(path, failure).in("writing");
+    if (failure != 0) throw file_error(shown(path), failure).in("writing");
     return true;
   }
 
   bool put_if_match(const std::string& name, std::span<const std::byte> bytes,
                     const std::string& etag) override {
-    const fs::path path = path_of(name);
+    const std::string path = path_of(name);
     const bool differs = current_etag(path) != etag;
     meter_.count(Request::kPut, differs ? 0 : std::ssize(bytes));
     if (differs) return false;
@@ -85,7 +86,14 @@ class LocalBlobs final : public BlobStore {
     const std::size_t slash = prefix.rfind('/');
     const std::string folder = slash == prefix.npos ? "" : prefix.substr(0, slash);
     if (slash != prefix.npos && !problem_of_name(folder).empty()) return found;
-    walk(folder, slash == prefix.npos ? prefix : prefix.substr(slash + 1), found);
+    const std::string path = folder.empty() ? kBlobs : fmt::format("{}/{}", kBlobs, folder);
+    Descriptor opened = files_.root().open_folder(path);
+    if (!opened.is_open()) {
+      if (errno == ENOENT || errno == ENOTDIR) return found;
+      throw file_error(shown(path), errno).in("listing");
+    }
+    walk(std::move(opened), folder, slash == prefix.npos ? prefix : prefix.substr(slash + 1),
+         found);
     std::sort(found.begin(), found.end(),
               [](const BlobInfo& a, const BlobInfo& b) { return a.name < b.name; });
     if (found.empty()) return found;
@@ -97,81 +105,92 @@ class LocalBlobs final : public BlobStore {
   void remove(std::span<const std::string> names) override {
     meter_.count(Request::kRemove);
     for (const std::string& name : names) {
-      const fs::path path = path_of(name);
+      const std::string path = path_of(name);
+      const Descriptor folder = files_.root().open_path(folder_of(path));
       struct stat status;
-      if (lstat(path.c_str(), &status) != 0) {
+      if (!folder.is_open() ||
+          fstatat(folder.get(), last_word(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) continue;
-        throw file_error(path, errno).in("removing");
+        throw file_error(shown(path), errno).in("removing");
       }
       if (S_ISDIR(status.st_mode)) continue;
       const auto lock = files_.lock(name);
-      if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
-        throw file_error(path, errno).in("removing");
+      if (unlinkat(folder.get(), last_word(path).c_str(), 0) != 0 && errno != ENOENT &&
+          errno != ENOTDIR) {
+        throw file_error(shown(path), errno).in("removing");
       }
-      for (fs::path up = path.parent_path(); up != blobs_; up = up.parent_path()) {
-        if (rmdir(up.c_str()) != 0) break;
-      }
+      remove_empty_folders(folder_of(path));
     }
   }
 
  private:
-  fs::path path_of(const std::string& name) const {
+  // Below the root of the store.
+  std::string path_of(const std::string& name) const {
     std::string problem = problem_of_name(name);
     if (name.starts_with(kServersOwn) || name.find("/.nfs") != name.npos) {
       problem = "a word begins with .nfs";
     }
     if (!problem.empty()) throw Error(ErrorKind::kUsage, "blob '{}': {}", name, problem);
-    return blobs_ / name;
+    return fmt::format("{}/{}", kBlobs, name);
   }
+
+  static std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+  static std::string last_word(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+  fs::path shown(const std::string& path) const { return files_.root().path() / path; }
 
   // By open() rather than stat(): on NFS it asks the server.
-  static std::optional<std::string> current_etag(const fs::path& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
-    if (fd < 0) throw file_error(path, errno).in("reading");
-    struct stat status;
-    const int failure = fstat(fd, &status) == 0 ? 0 : errno;
-    close(fd);
-    if (failure != 0) throw file_error(path, failure).in("reading");
-    if (S_ISDIR(status.st_mode)) return std::nullopt;
-    return etag_of(status);
+  std::optional<std::string> current_etag(const std::string& path) const {
+    const std::optional<OpenFile> opened = open_regular(files_.root(), path);
+    if (!opened) return std::nullopt;
+    return etag_of(opened->status);
   }
 
-  static void move(PartialFile& partial, const fs::path& path) {
-    const int failure = with_folder(path.parent_path(),
-                                    [&] { return rename(partial.path().c_str(), path.c_str()); });
-    if (failure != 0) throw file_error(path, failure).in("writing");
-    partial.moved();
+  void move(PartialFile& partial, const std::string& path) const {
+    const int failure = files_.root().with_folder(
+        folder_of(path), [&](int folder) { return partial.move_to(folder, last_word(path)); });
+    if (failure != 0) throw file_error(shown(path), failure).in("writing");
   }
 
-  // All below `folder` whose path there begins with `begin`; age_s is when each was written.
-  void walk(const std::string& folder, const std::string& begin, std::vector<BlobInfo>& found) {
-    const fs::path path = blobs_ / folder;
-    std::error_code error;
-    fs::directory_iterator entry(path, error);
-    for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-      const std::string word = entry->path().filename().string();
-      if (!word.starts_with(begin) || word.starts_with(kServersOwn)) continue;
-      const std::string name = folder.empty() ? word : fmt::format("{}/{}", folder, word);
-      struct stat status;
-      if (!problem_of_name(name).empty() || stat(entry->path().c_str(), &status) != 0) continue;
-      if (S_ISDIR(status.st_mode)) walk(name, "", found);
-      if (!S_ISREG(status.st_mode)) continue;
-      // Not of st_mtim, whose nanoseconds are no time. This is when the blob appeared.
-      const double written_s = static_cast<double>(status.st_ctim.tv_sec) +
-                               1e-9 * static_cast<double>(status.st_ctim.tv_nsec);
-      found.push_back({name, status.st_size, etag_of(status), written_s});
+  // From `folder` upwards, the first that is not empty and DIR/blobs stay.
+  void remove_empty_folders(std::string folder) const {
+    for (; folder != kBlobs; folder = folder_of(folder)) {
+      const Descriptor parent = files_.root().open_path(folder_of(folder));
+      if (!parent.is_open()) return;
+      if (unlinkat(parent.get(), last_word(folder).c_str(), AT_REMOVEDIR) != 0) return;
     }
-    if (error && error != std::errc::no_such_file_or_directory &&
-        error != std::errc::not_a_directory) {
-      throw file_error(path, error.value()).in("listing");
-    }
+  }
+
+  // All below `folder` whose path there begins with `begin`; age_s is when each was written. Links
+  // are passed over. Names have at most 200 bytes, which bounds the depth.
+  void walk(Descriptor opened, const std::string& folder, const std::string& begin,
+            std::vector<BlobInfo>& found) {
+    const fs::path path = files_.root().path() / kBlobs / folder;
+    const int failure = for_each_entry(
+        std::move(opened), path,
+        [&](int parent, const std::string& word, const struct stat& status) {
+          if (!word.starts_with(begin) || word.starts_with(kServersOwn)) return;
+          const std::string name = folder.empty() ? word : fmt::format("{}/{}", folder, word);
+          if (!problem_of_name(name).empty()) return;
+          if (S_ISDIR(status.st_mode)) {
+            Descriptor below(
+                ::openat(parent, word.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+            if (below.is_open()) return walk(std::move(below), name, "", found);
+            if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return;
+            throw file_error(path / word, errno).in("listing");
+          }
+          if (!S_ISREG(status.st_mode)) return;
+          // Not of st_mtim, whose nanoseconds are no time. This is when the blob appeared.
+          const double written_s = static_cast<double>(status.st_ctim.tv_sec) +
+                                   1e-9 * static_cast<double>(status.st_ctim.tv_nsec);
+          found.push_back({name, status.st_size, etag_of(status), written_s});
+        });
+    if (failure != 0 && failure != ENOENT) throw file_error(path, failure).in("listing");
   }
 
   const std::string name_;
   LocalFiles files_;
-  const fs::path blobs_;
   Meter& meter_;
+  const std::size_t most_bytes_ = most_blob_bytes();
 };
 
 }  // namespace

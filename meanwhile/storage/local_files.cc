@@ -25,6 +25,8 @@ namespace {
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr std::int64_t kPartialAge_ns = 3600 * kNanoseconds;
 constexpr std::int64_t kSweepEvery_s = 600;
+constexpr const char* kPartial = "partial";
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::int64_t nanoseconds(const struct timespec& time) {
   return std::int64_t{time.tv_sec} * kNanoseconds + time.tv_nsec;
@@ -54,24 +56,6 @@ std::uint64_t hash_of(const std::string& name) {
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return mixed(hash);
 }
-
-// Closes at the end of the scope; close() below is for whom its result matters to.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int close() { return ::close(std::exchange(fd_, -1)); }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 // Who left it, for whoever finds it.
 std::string host() {
@@ -110,19 +94,23 @@ bool read_all(int fd, std::span<std::byte> bytes) {
 
 }  // namespace
 
-Error file_error(const fs::path& path, int error_number) {
-  const bool mendable = error_number == EACCES || error_number == EPERM || error_number == EROFS;
-  return Error(mendable ? ErrorKind::kInput : ErrorKind::kSystem, "{}: {}", path.string(),
-               std::generic_category().message(error_number));
-}
-
 std::string etag_of(const struct stat& status) {
   return fmt::format("{:x}-{:x}-{:x}-{:x}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
                      status.st_ino, status.st_size);
 }
 
 PartialFile::~PartialFile() {
-  if (!path_.empty()) unlink(path_.c_str());
+  if (!name_.empty()) unlinkat(folder_.get(), name_.c_str(), 0);
+}
+
+int PartialFile::move_to(int folder, const std::string& name) {
+  if (renameat(folder_.get(), name_.c_str(), folder, name.c_str()) != 0) return -1;
+  name_.clear();
+  return 0;
+}
+
+int PartialFile::link_to(int folder, const std::string& name) const {
+  return linkat(folder_.get(), name_.c_str(), folder, name.c_str(), 0);
 }
 
 FileLock::~FileLock() {
@@ -145,11 +133,11 @@ std::uint64_t LocalFiles::number() {
 std::string LocalFiles::token() { return fmt::format("{:016x}", number()); }
 
 std::int64_t LocalFiles::now_ns() {
-  const Descriptor file(
-      ::open((root_ / "clock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  const Descriptor file = root_.open("clock", O_WRONLY | O_CREAT, 0666);
   const struct timespec now[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
   struct stat status;
-  if (file.get() >= 0 && futimens(file.get(), now) == 0 && fstat(file.get(), &status) == 0) {
+  if (file.is_open() && futimens(file.get(), now) == 0 && fstat(file.get(), &status) == 0 &&
+      S_ISREG(status.st_mode)) {
     return nanoseconds(status.st_mtim);
   }
   struct timespec here;
@@ -159,15 +147,19 @@ std::int64_t LocalFiles::now_ns() {
 
 std::unique_ptr<PartialFile> LocalFiles::write(std::span<const std::byte> bytes) {
   const std::uint64_t mine = number();
-  const fs::path path = root_ / "partial" / fmt::format("{}.{}.{:016x}", host(), getpid(), mine);
+  const std::string name = fmt::format("{}.{}.{:016x}", host(), getpid(), mine);
+  const fs::path path = root_.path() / kPartial / name;
   int fd = -1;
-  const int failure = with_folder(path.parent_path(), [&] {
-    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  Descriptor folder;
+  const int failure = root_.with_folder(kPartial, [&](int opened) {
+    folder = Descriptor(fcntl(opened, F_DUPFD_CLOEXEC, 0));
+    if (!folder.is_open()) return -1;
+    fd = ::openat(opened, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     return fd < 0 ? -1 : 0;
   });
   if (failure != 0) throw file_error(path, failure).in("writing");
   Descriptor file(fd);
-  auto partial = std::make_unique<PartialFile>(path);
+  auto partial = std::make_unique<PartialFile>(std::move(folder), name);
   write_all(fd, bytes, path);
   struct stat status;
   if (fstat(fd, &status) != 0) throw file_error(path, errno).in("writing");
@@ -185,10 +177,12 @@ std::unique_ptr<PartialFile> LocalFiles::write(std::span<const std::byte> bytes)
 
 std::unique_ptr<FileLock> LocalFiles::lock(const std::string& name) {
   using Clock = std::chrono::steady_clock;
-  const fs::path path = root_ / "locks" / fmt::format("{:02x}", hash_of(name) & 0xff);
+  const std::string word = fmt::format("{:02x}", hash_of(name) & 0xff);
+  const fs::path path = root_.path() / "locks" / word;
   int fd = -1;
-  const int failure = with_folder(path.parent_path(), [&] {
-    fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  const int failure = root_.with_folder("locks", [&](int folder) {
+    fd = ::openat(folder, word.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                  0666);
     return fd < 0 ? -1 : 0;
   });
   if (failure != 0) throw file_error(path, failure).in("locking");
@@ -216,41 +210,71 @@ void LocalFiles::sweep() {
   std::int64_t before = swept_s_;
   if (steady_seconds() - before < kSweepEvery_s) return;
   if (!swept_s_.compare_exchange_strong(before, steady_seconds())) return;
-  std::error_code error;
+  Descriptor partial = root_.open_folder(kPartial);
+  if (!partial.is_open()) return;
   std::optional<std::int64_t> now;
-  for (fs::directory_iterator entry(root_ / "partial", error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (!now) now = now_ns();
-    struct stat status;
-    if (lstat(entry->path().c_str(), &status) != 0) continue;
-    std::error_code ignored;
-    if (*now - nanoseconds(status.st_mtim) > kPartialAge_ns) fs::remove_all(entry->path(), ignored);
-  }
+  for_each_entry(std::move(partial), root_.path() / kPartial,
+                 [&](int folder, const std::string& name, const struct stat& status) {
+                   if (!now) now = now_ns();
+                   if (*now - nanoseconds(status.st_mtim) <= kPartialAge_ns) return;
+                   if (S_ISDIR(status.st_mode)) {
+                     remove_folder(folder, name, root_.path() / kPartial / name);
+                   } else {
+                     unlinkat(folder, name.c_str(), 0);
+                   }
+                 });
 }
 
-std::optional<FileContent> read_whole(const fs::path& path) {
+int remove_folder(int parent, const std::string& name, const fs::path& shown) {
+  Descriptor folder(::openat(parent, name.c_str(), kFolderFlags));
+  if (!folder.is_open()) return errno == ENOENT ? 0 : errno;
+  const int failure = for_each_entry(
+      std::move(folder), shown, [](int opened, const std::string& file, const struct stat& status) {
+        if (!S_ISDIR(status.st_mode)) unlinkat(opened, file.c_str(), 0);
+      });
+  if (failure != 0) return failure;
+  return unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+std::optional<OpenFile> open_regular(const RootFolder& root, const std::string& name) {
   constexpr int kAttempts = 5;  // a server may have forgotten a file that was replaced (ESTALE)
   for (int attempt = 1;; ++attempt) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    FileContent content;
-    if (file.get() >= 0 && fstat(file.get(), &content.status) == 0) {
-      if (S_ISDIR(content.status.st_mode)) return std::nullopt;
-      content.bytes.resize(static_cast<std::size_t>(content.status.st_size));
-      if (read_all(file.get(), content.bytes)) return content;
+    OpenFile opened{root.open(name, O_RDONLY), {}};
+    if (opened.file.is_open() && fstat(opened.file.get(), &opened.status) == 0) {
+      if (S_ISDIR(opened.status.st_mode)) return std::nullopt;
+      if (S_ISREG(opened.status.st_mode)) return opened;
+      throw Error(ErrorKind::kInput, "reading: {}: is not a regular file",
+                  (root.path() / name).string());
     }
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-    if (errno != ESTALE || attempt == kAttempts) throw file_error(path, errno).in("reading");
+    // A socket, or a FIFO that nobody writes to.
+    if (errno == ENXIO) {
+      throw Error(ErrorKind::kInput, "reading: {}: is not a regular file",
+                  (root.path() / name).string());
+    }
+    if (errno != ESTALE || attempt == kAttempts) {
+      throw file_error(root.path() / name, errno).in("reading");
+    }
   }
 }
 
-// Not by std::filesystem, which fails with "File exists" when the folder goes as it is made.
-void make_folder(const fs::path& folder) {
-  if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return;
-  if (errno == ENOENT && folder.has_relative_path()) {
-    make_folder(folder.parent_path());
-    if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST || errno == ENOENT) return;
+std::optional<FileContent> read_whole(const RootFolder& root, const std::string& name,
+                                      std::size_t most_bytes) {
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    const std::optional<OpenFile> opened = open_regular(root, name);
+    if (!opened) return std::nullopt;
+    FileContent content{{}, opened->status};
+    const auto size = static_cast<std::size_t>(opened->status.st_size);
+    if (size > most_bytes) {
+      throw too_large((root.path() / name).string(), size, most_bytes);
+    }
+    content.bytes.resize(size);
+    if (read_all(opened->file.get(), content.bytes)) return content;
+    if (errno != ESTALE || attempt == kAttempts) {
+      throw file_error(root.path() / name, errno).in("reading");
+    }
   }
-  throw file_error(folder, errno).in("making");
 }
 
 }  // namespace meanwhile::storage

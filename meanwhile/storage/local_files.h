@@ -10,16 +10,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
-#include "meanwhile/base/error.h"
 #include "meanwhile/storage/blob_store.h"
 #include "meanwhile/storage/queue.h"
+#include "meanwhile/storage/root_folder.h"
 #include "meanwhile/storage/usage.h"
 
 namespace meanwhile::storage {
-
-// kInput for what the user can mend (permissions), else kSystem.
-base::Error file_error(const std::filesystem::path& path, int error_number);
 
 // Differs whenever a file was written by LocalFiles::write().
 std::string etag_of(const struct stat& status);
@@ -27,19 +25,22 @@ std::string etag_of(const struct stat& status);
 // A file below partial/, whole. Removed when this goes, unless it was moved away.
 class PartialFile {
  public:
-  explicit PartialFile(std::filesystem::path path) : path_(std::move(path)) {}
+  PartialFile(Descriptor folder, std::string name)
+      : folder_(std::move(folder)), name_(std::move(name)) {}
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
-  void moved() { path_.clear(); }
+  // Each returns 0 or sets errno. `name` is the last word, below the open `folder`.
+  int move_to(int folder, const std::string& name);
+  int link_to(int folder, const std::string& name) const;
 
   std::string etag;
   std::int64_t written_ns = 0;  // by the clock of the file system
 
  private:
-  std::filesystem::path path_;
+  Descriptor folder_;
+  std::string name_;
 };
 
 // Holds flock(); freed by the kernel when the process dies.
@@ -59,7 +60,7 @@ class LocalFiles {
  public:
   explicit LocalFiles(std::filesystem::path root, double lock_deadline_s = 0);
 
-  const std::filesystem::path& root() const { return root_; }
+  const RootFolder& root() const { return root_; }
 
   // 16 hexadecimal digits that nobody else has.
   std::string token();
@@ -72,50 +73,46 @@ class LocalFiles {
 
   std::unique_ptr<FileLock> lock(const std::string& name);
 
-  // Removes what killed processes left below partial/; looks now and then only.
+  // Removes what killed processes left below partial/: files, and folders of files. Looks now and
+  // then only.
   void sweep();
 
  private:
   std::uint64_t number();
 
-  const std::filesystem::path root_;
+  const RootFolder root_;
   const double lock_deadline_s_;
   const std::uint64_t key_;
   std::atomic<std::uint64_t> given_ = 0;
   std::atomic<std::int64_t> swept_s_;  // by the steady clock
 };
 
-// The bytes of a file and what fstat() says of them; nothing when there is no such file. What is
-// replaced meanwhile is read to its end.
+// Removes a folder of files that lies in the open folder `parent`; a folder in it stays, and so it
+// itself. Returns errno or 0. `shown` is for messages.
+int remove_folder(int parent, const std::string& name, const std::filesystem::path& shown);
+
+// A regular file below `root`, open to be read, and what fstat() says of it. Nothing when there is
+// no such file, or a folder in its place. THROWS Error(kInput) for links, FIFOs and devices.
+struct OpenFile {
+  Descriptor file;
+  struct stat status;
+};
+std::optional<OpenFile> open_regular(const RootFolder& root, const std::string& name);
+
+// The bytes of a file and what fstat() says of them; nothing as open_regular. What is replaced
+// meanwhile is read to its end. THROWS Error(kInput) for a file of more than `most_bytes`, before
+// memory is asked for.
 struct FileContent {
   Bytes bytes;
   struct stat status;
 };
-std::optional<FileContent> read_whole(const std::filesystem::path& path);
-
-// Runs `call`, which returns 0 or sets errno, and makes `folder` when it is missing: again and
-// again, as whoever removes the last file of a folder takes the folder along. Returns errno or 0.
-template <class Call>
-int with_folder(const std::filesystem::path& folder, Call&& call);
-
-// mkdir -p; no error when it is there, or when a parent goes meanwhile.
-void make_folder(const std::filesystem::path& folder);
+std::optional<FileContent> read_whole(const RootFolder& root, const std::string& name,
+                                      std::size_t most_bytes);
 
 std::unique_ptr<BlobStore> make_local_blobs(const std::string& name,
                                             const std::filesystem::path& directory, Meter& meter,
                                             double lock_deadline_s);
 std::unique_ptr<Queue> make_local_queue(const std::string& name,
                                         const std::filesystem::path& directory, Meter& meter);
-
-template <class Call>
-int with_folder(const std::filesystem::path& folder, Call&& call) {
-  constexpr int kAttempts = 1000;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (call() == 0) return 0;
-    if (errno != ENOENT) return errno;
-    make_folder(folder);
-  }
-  return ENOENT;
-}
 
 }  // namespace meanwhile::storage

@@ -2,6 +2,7 @@
 // time in milliseconds from which on it may be leased. Leasing, renewing and removing rename or
 // unlink the very name that was seen; the token makes a new name of it each time. Of several who
 // try, one succeeds, and a lease that was lost is a name that is no longer there.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <set>
 #include <string_view>
-#include <system_error>
 
 #include "meanwhile/storage/local_files.h"
 
@@ -26,8 +26,9 @@ using base::ErrorKind;
 
 namespace {
 
-constexpr std::size_t kLongestBody = 1000;
 constexpr std::size_t kTokenDigits = 16;
+constexpr std::int64_t kMostDeliveries = 1'000'000'000;
+constexpr const char* kQueue = "queue";
 constexpr std::int64_t kNanosecondsPerMs = 1'000'000;
 
 struct Entry {
@@ -61,8 +62,9 @@ std::optional<Entry> parse_entry(std::string_view file) {
   const bool holds =
       fields[0].size() == 20 + 1 + kTokenDigits && fields[0][20] == '-' &&
       is_hexadecimal(fields[0].substr(0, 20)) && is_hexadecimal(fields[0].substr(21)) &&
-      parse_whole(fields[1], entry.deliveries) && parse_whole(fields[2], entry.visible_ms) &&
-      fields[3].size() == kTokenDigits && is_hexadecimal(fields[3]);
+      parse_whole(fields[1], entry.deliveries) && entry.deliveries < kMostDeliveries &&
+      parse_whole(fields[2], entry.visible_ms) && fields[3].size() == kTokenDigits &&
+      is_hexadecimal(fields[3]);
   if (!holds) return std::nullopt;
   return entry;
 }
@@ -70,41 +72,47 @@ std::optional<Entry> parse_entry(std::string_view file) {
 class LocalQueue final : public Queue {
  public:
   LocalQueue(std::string name, const fs::path& directory, Meter& meter)
-      : name_(std::move(name)), files_(directory), queue_(directory / "queue"), meter_(meter) {}
+      : name_(std::move(name)), files_(directory), queue_(directory / kQueue), meter_(meter) {}
 
   std::string name() const override { return name_; }
 
-  void create() override { make_folder(queue_); }
+  void create() override {
+    files_.root().make_folder(kQueue);
+    // mkdir has no objection to a link in place of the folder.
+    if (!open_queue().is_open() && errno != ENOENT) throw file_error(queue_, errno).in("making");
+  }
 
   // Moved away first, so that nobody finds half of it.
   void destroy() override {
-    const fs::path partial = files_.root() / "partial";
-    const fs::path away = partial / fmt::format("queue.{}", files_.token());
-    const int failure = with_folder(partial, [&] {
+    const std::string away = fmt::format("queue.{}", files_.token());
+    const fs::path shown = files_.root().path() / "partial" / away;
+    if (!is_there()) return;
+    const int failure = files_.root().with_folder("partial", [&](int partial) {
+      const Descriptor root = files_.root().open_path("");
       if (!is_there()) return 0;
-      return std::rename(queue_.c_str(), away.c_str());
+      return renameat(root.get(), kQueue, partial, away.c_str());
     });
     if (failure != 0) throw file_error(queue_, failure).in("removing");
-    std::error_code error;
-    fs::remove_all(away, error);
-    if (error) throw file_error(away, error.value()).in("removing");
+    const Descriptor partial = files_.root().open_path("partial");
+    const int left = partial.is_open() ? remove_folder(partial.get(), away, shown) : 0;
+    if (left != 0) throw file_error(shown, left).in("removing");
   }
 
   void push(const std::string& body) override {
-    if (body.size() > kLongestBody) {
+    if (body.size() > kLongestMessage) {
       throw Error(ErrorKind::kUsage, "a message of {} bytes; {} are allowed", body.size(),
-                  kLongestBody);
+                  kLongestMessage);
     }
     meter_.count(Request::kPush, std::ssize(body));
     if (!is_there()) throw_no_queue();
     const auto partial = files_.write(std::as_bytes(std::span(body)));
     const Entry entry{fmt::format("{:020}-{}", order(partial->written_ns), files_.token()), 0,
                       partial->written_ns / kNanosecondsPerMs, files_.token()};
-    if (std::rename(partial->path().c_str(), path_of(entry).c_str()) != 0) {
+    const Descriptor queue = open_queue();
+    if (!queue.is_open() || partial->move_to(queue.get(), entry.file()) != 0) {
       if (errno == ENOENT) throw_no_queue();
       throw file_error(queue_, errno).in("writing");
     }
-    partial->moved();
   }
 
   std::vector<Message> lease(int most, double seconds) override {
@@ -145,7 +153,8 @@ class LocalQueue final : public Queue {
     meter_.count(Request::kDrop);
     const std::optional<Entry> entry = entry_of(message);
     if (!entry) return false;
-    if (unlink(path_of(*entry).c_str()) == 0) return true;
+    const Descriptor queue = open_queue();
+    if (queue.is_open() && unlinkat(queue.get(), entry->file().c_str(), 0) == 0) return true;
     if (errno == ENOENT || errno == ENOTDIR) return false;
     throw file_error(queue_, errno).in("removing from");
   }
@@ -162,9 +171,14 @@ class LocalQueue final : public Queue {
     throw Error(ErrorKind::kInput, "{}: there is no queue", name_);
   }
 
-  bool is_there() const { return access(queue_.c_str(), F_OK) == 0; }
+  Descriptor open_queue() const { return files_.root().open_path(kQueue); }
 
-  fs::path path_of(const Entry& entry) const { return queue_ / entry.file(); }
+  // THROWS when something else than a folder has its name.
+  bool is_there() const {
+    if (open_queue().is_open()) return true;
+    if (errno == ENOENT) return false;
+    throw file_error(queue_, errno);
+  }
 
   static std::int64_t until(std::int64_t now_ms, double seconds) {
     return now_ms + static_cast<std::int64_t>(std::llround(seconds * 1e3));
@@ -186,22 +200,28 @@ class LocalQueue final : public Queue {
   // None when there is no queue.
   std::vector<Entry> scan() {
     std::vector<Entry> found;
-    std::error_code error;
-    fs::directory_iterator file(queue_, error);
-    for (const fs::directory_iterator end; !error && file != end; file.increment(error)) {
-      std::optional<Entry> entry = parse_entry(file->path().filename().string());
-      if (entry) found.push_back(std::move(*entry));
-    }
-    if (error && error != std::errc::no_such_file_or_directory &&
-        error != std::errc::not_a_directory) {
-      throw file_error(queue_, error.value()).in("listing");
-    }
+    Descriptor queue = files_.root().open_folder(kQueue);
+    if (!queue.is_open() && (errno == ENOENT || errno == ENOTDIR)) return found;
+    const int failure =
+        queue.is_open()
+            ? for_each_entry(std::move(queue), queue_,
+                             [&](int, const std::string& name, const struct stat& status) {
+                               if (!S_ISREG(status.st_mode)) return;
+                               std::optional<Entry> entry = parse_entry(name);
+                               if (entry) found.push_back(std::move(*entry));
+                             })
+            : errno;
+    if (failure != 0 && failure != ENOENT) throw file_error(queue_, failure).in("listing");
     return found;
   }
 
   // False when the name is gone.
   bool rename_entry(const Entry& from, const Entry& to) {
-    if (std::rename(path_of(from).c_str(), path_of(to).c_str()) == 0) return true;
+    const Descriptor queue = open_queue();
+    if (queue.is_open() &&
+        renameat(queue.get(), from.file().c_str(), queue.get(), to.file().c_str()) == 0) {
+      return true;
+    }
     if (errno == ENOENT || errno == ENOTDIR) return false;
     throw file_error(queue_, errno).in("leasing from");
   }
@@ -212,12 +232,18 @@ class LocalQueue final : public Queue {
     mine.visible_ms = until(now_ms, seconds);
     mine.token = files_.token();
     if (!rename_entry(entry, mine)) return std::nullopt;
-    const std::optional<FileContent> content = read_whole(path_of(mine));
-    if (!content) return std::nullopt;  // destroyed, or leased by another after `seconds`
-    return Message{
-        mine.id, mine.receipt(),
-        std::string(reinterpret_cast<const char*>(content->bytes.data()), content->bytes.size()),
-        static_cast<int>(mine.deliveries)};
+    const std::string file = fmt::format("{}/{}", kQueue, mine.file());
+    Message message{mine.id, mine.receipt(), "", static_cast<int>(mine.deliveries)};
+    // One that is longer than push() allows is not read: it comes without a body, and whoever has
+    // leased it finds no task in it.
+    const std::optional<OpenFile> opened = open_regular(files_.root(), file);
+    if (!opened) return std::nullopt;  // destroyed, or leased by another after `seconds`
+    if (opened->status.st_size > std::int64_t{kLongestMessage}) return message;
+    const auto content = read_whole(files_.root(), file, kLongestMessage);
+    if (!content) return std::nullopt;
+    message.body.assign(reinterpret_cast<const char*>(content->bytes.data()),
+                        content->bytes.size());
+    return message;
   }
 
   const std::string name_;

@@ -2,6 +2,7 @@
 // long as it renews its lease.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ struct Message {
   std::string body;
   int deliveries = 0;  // this one included
 };
+
+inline constexpr std::size_t kLongestMessage = 1000;  // bytes
 
 // Errors and thread safety as BlobStore. Time is that of the store, not of this machine.
 class Queue {
@@ -31,7 +34,8 @@ class Queue {
   // queue.
   virtual void push(const std::string& body) = 0;
   // Up to `most` (1 to 32) messages that nobody leases, the oldest first as far as the store can
-  // tell; hidden from others for `seconds` (1 or more). None when there are none, or no queue.
+  // tell; hidden from others for `seconds` (1 or more). None when there are none, or no queue. One
+  // that is longer than push() allows comes without a body.
   virtual std::vector<Message> lease(int most, double seconds) = 0;
   // Hides it for `seconds` from now on; 0 gives it back. False when the lease was lost: the message
   // is gone or somebody else's.

@@ -383,7 +383,7 @@ TEST_F(LocalStore, ADirectoryThatCannotBeMadeIsAnErrorWithItsName) {
   EXPECT_THAT(error_of(ErrorKind::kSystem, [&] { store.blobs->put("a", {}); }),
               HasSubstr("file/store/partial"));
   EXPECT_THAT(error_of(ErrorKind::kSystem, [&] { store.queue->create(); }),
-              EndsWith("file/store/queue: Not a directory"));
+              EndsWith("file/store: Not a directory"));
 }
 
 }  // namespace
