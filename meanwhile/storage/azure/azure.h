@@ -21,8 +21,10 @@ struct AzureOptions {
   std::size_t single_get_bytes = std::size_t{16} << 20;  // larger blobs come in pieces
   std::size_t single_put_bytes = std::size_t{32} << 20;  // larger ones are put in pieces
   std::size_t piece_bytes = std::size_t{8} << 20;
-  int list_entries = 5000;  // of a page of a listing
-  int connections = 4;      // of one call that moves pieces
+  int list_entries = 5000;                           // of a page of a listing
+  int list_pages = 2000;                             // of a listing, at most: 10 million blobs
+  std::size_t answer_bytes = std::size_t{64} << 20;  // of answers that are no blobs, at most
+  int connections = 4;                               // of one call that moves pieces
 
   std::string ca_file;  // certificates to trust; empty: those the system trusts
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +23,8 @@ namespace {
 constexpr std::size_t kBatchMost = 256;  // Azure's
 constexpr int kMostVersions = 20;  // of a blob that is written while it is read or put in pieces
 constexpr int kMostShortAnswers = 4;
+constexpr std::size_t kGrowth = 8;    // of what has come of a blob, before more memory is asked for
+constexpr double kListDeadlines = 5;  // of a request: for all pages of a listing together
 // Metadata that tells one's own conditional write from another's, where an answer was lost.
 constexpr const char* kWriter = "x-ms-meta-writer";
 
@@ -61,15 +64,30 @@ class AzureBlobs : public BlobStore {
   }
 
   std::optional<Blob> get(const std::string& blob) override {
+    return get_at_most(blob, most_bytes_);
+  }
+
+  // What the server says of the size is believed step by step: memory grows with the bytes that
+  // have come.
+  std::optional<Blob> get_at_most(const std::string& blob, std::size_t most_bytes) override {
+    most_bytes = std::min(most_bytes, most_bytes_);
     for (int version = 0; version < kMostVersions; ++version) {
       HttpAnswer first;
-      if (!first_piece(blob, first)) return {};
+      if (!first_piece(blob, first, most_bytes)) return {};
       const std::size_t total = first.status == 206
                                     ? total_of(first.header("content-range")).value_or(0)
                                     : first.received;
+      if (total > most_bytes)
+        throw too_large(fmt::format("{}/{}", name(), blob), total, most_bytes);
       Blob result{.bytes = std::move(first.body), .etag = etag_of(first)};
-      result.bytes.resize(total);
-      if (first.received == total || other_pieces(blob, result, first.received)) return result;
+      bool same = true;
+      for (std::size_t have = first.received; have < total && same;) {
+        const std::size_t next = std::min(total, have > total / kGrowth ? total : have * kGrowth);
+        result.bytes.resize(next);
+        same = other_pieces(blob, result, have);
+        have = next;
+      }
+      if (same) return result;
     }
     throw Error(ErrorKind::kSystem, "{}: reading blob {}: it was written anew {} times meanwhile",
                 name(), blob, kMostVersions);
@@ -97,7 +115,8 @@ class AzureBlobs : public BlobStore {
                              {"comp", "list"},
                              {"maxresults", fmt::format("{}", client_->options().list_entries)}}};
     if (!prefix_.empty() || !prefix.empty()) call.query["prefix"] = prefix_ + prefix;
-    do {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int pages = 1;; ++pages) {
       const HttpAnswer answer = client_->send(call);
       if (answer.status != 200) throw client_->unexpected(call, answer);
       ListPage page;
@@ -106,18 +125,16 @@ class AzureBlobs : public BlobStore {
       } catch (Error& e) {
         throw e.in(call.what);
       }
-      const std::optional<std::int64_t> now = from_http_date(answer.header("date"));
-      for (const ListedBlob& listed : page.blobs) {
-        if (!listed.name.starts_with(prefix_)) continue;
-        const auto then = from_http_date(listed.last_modified);
-        const double age_s = now && then ? static_cast<double>(*now - *then) : 0;
-        all.push_back({.name = listed.name.substr(prefix_.size()),
-                       .bytes = listed.bytes,
-                       .etag = listed.etag,
-                       .age_s = std::max(age_s, 0.0)});
+      add_listed(page, answer, all);
+      if (page.next_marker.empty()) break;
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+      if (page.next_marker == call.query["marker"] || pages == client_->options().list_pages ||
+          passed.count() > kListDeadlines * client_->options().deadline_s) {
+        throw Error(ErrorKind::kSystem, "{}: the listing does not end: {} pages in {:.0f} s",
+                    call.what, pages, passed.count());
       }
       call.query["marker"] = page.next_marker;
-    } while (!call.query["marker"].empty());
+    }
     std::sort(all.begin(), all.end(),
               [](const BlobInfo& a, const BlobInfo& b) { return a.name < b.name; });
     return all;
@@ -164,6 +181,23 @@ class AzureBlobs : public BlobStore {
                                   [&](std::int64_t i, int) { task(static_cast<std::size_t>(i)); });
   }
 
+  // Names that no worker gives are passed over.
+  void add_listed(const ListPage& page, const HttpAnswer& answer,
+                  std::vector<BlobInfo>& all) const {
+    const std::optional<std::int64_t> now = from_http_date(answer.header("date"));
+    for (const ListedBlob& listed : page.blobs) {
+      if (!listed.name.starts_with(prefix_)) continue;
+      const std::string blob = listed.name.substr(prefix_.size());
+      if (!problem_of_name(blob).empty()) continue;
+      const auto then = from_http_date(listed.last_modified);
+      const double age_s = now && then ? static_cast<double>(*now - *then) : 0;
+      all.push_back({.name = blob,
+                     .bytes = listed.bytes,
+                     .etag = listed.etag,
+                     .age_s = std::max(age_s, 0.0)});
+    }
+  }
+
   AzureCall reading(const std::string& blob) const {
     AzureCall made = call("reading", blob, Request::kGet, 'r', "GET");
     made.received_contents = [](const HttpAnswer& answer) {
@@ -173,10 +207,12 @@ class AzureBlobs : public BlobStore {
   }
 
   // The whole of a small blob, the begin of a large one. False when there is none.
-  bool first_piece(const std::string& blob, HttpAnswer& answer) {
+  bool first_piece(const std::string& blob, HttpAnswer& answer, std::size_t most_bytes) {
     for (int tries = 1;; ++tries) {
       AzureCall call = reading(blob);
       const std::size_t most = client_->options().single_get_bytes;
+      // A server that knows no ranges answers with all of it.
+      call.most_bytes = std::max(most, most_bytes);
       call.headers["range"] = range(0, most);
       call.expected_bytes = static_cast<std::int64_t>(most);
       answer = client_->send(call);
@@ -339,6 +375,7 @@ class AzureBlobs : public BlobStore {
   const std::string container_;
   std::string prefix_;  // with '/' at its end, or empty
   std::atomic<bool> batches_ = true;
+  const std::size_t most_bytes_ = most_blob_bytes();
 };
 
 }  // namespace

@@ -101,6 +101,7 @@ HttpRequest AzureClient::signed_request(const AzureCall& call, bool part_of_batc
   }
   request.body = call.body;
   request.into = call.into;
+  request.most_bytes = call.most_bytes > 0 ? call.most_bytes : options_.answer_bytes;
   if (!account_.sas.empty()) {
     request.url += fmt::format("{}{}", mark, account_.sas);
     return request;

@@ -33,6 +33,7 @@ struct AzureCall {
   std::map<std::string, std::string> headers = {};  // names in lower case
   std::span<const std::byte> body = {};
   std::span<std::byte> into = {};   // as HttpRequest
+  std::size_t most_bytes = 0;       // of the answer; 0: AzureOptions::answer_bytes
   std::int64_t expected_bytes = 0;  // of the answer, at most: a try is given the time they take
   bool optional = false;            // tried once; any failure is returned
   std::int64_t sent_contents = 0;   // of `body`, for the meter

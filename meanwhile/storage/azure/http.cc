@@ -24,6 +24,7 @@ constexpr long kStalledBytesPerS = 1, kStalledS = 20;
 // a request that meets the end of one may have been seen or not.
 constexpr long kKeepIdleS = 3;
 constexpr std::size_t kMostIdle = 64;
+constexpr std::size_t kMostHeaderBytes = 256 << 10;
 
 // libcurl counts and locks inside; it is never cleaned up, for others may use it.
 void initialise() {
@@ -65,13 +66,20 @@ struct Exchange {
   const HttpRequest& request;
   HttpAnswer answer;
   std::exception_ptr thrown;
+  std::size_t header_bytes = 0;
+  std::string excess;  // what the answer has too much of
 
   bool good() const { return answer.status >= 200 && answer.status < 300; }
 };
 
 // "HTTP/1.1 200 OK" begins an answer anew (after a 100, or a second try); other lines are headers.
-void take_header(Exchange& exchange, std::string_view line) {
+bool take_header(Exchange& exchange, std::string_view line) {
   HttpAnswer& answer = exchange.answer;
+  exchange.header_bytes += line.size();
+  if (exchange.header_bytes > kMostHeaderBytes) {
+    exchange.excess = fmt::format("the headers have more than {} bytes", kMostHeaderBytes);
+    return false;
+  }
   if (line.starts_with("HTTP/")) {
     answer.headers.clear();
     answer.body.clear();
@@ -84,6 +92,7 @@ void take_header(Exchange& exchange, std::string_view line) {
   } else if (const std::size_t colon = line.find(':'); colon != line.npos) {
     answer.headers[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 1));
   }
+  return true;
 }
 
 std::size_t number(std::string_view text) {
@@ -102,10 +111,17 @@ bool take_contents(Exchange& exchange, std::string_view text) {
     if (bytes.size() > exchange.request.into.size() - answer.received) return false;
     std::memcpy(exchange.request.into.data() + answer.received, bytes.data(), bytes.size());
   } else {
+    if (bytes.size() > exchange.request.most_bytes - answer.body.size()) {
+      exchange.excess =
+          fmt::format("the answer has more than {} bytes", exchange.request.most_bytes);
+      return false;
+    }
     if (answer.body.empty()) {
       const std::string range = answer.header("content-range");  // "bytes 0-9/1000"
       const std::size_t whole = number(std::string_view(range).substr(range.find('/') + 1));
-      answer.body.reserve(std::max(number(answer.header("content-length")), whole));
+      // What a server announces is believed up to the limit.
+      answer.body.reserve(std::min(std::max(number(answer.header("content-length")), whole),
+                                   exchange.request.most_bytes));
     }
     answer.body.insert(answer.body.end(), bytes.begin(), bytes.end());
   }
@@ -116,8 +132,7 @@ bool take_contents(Exchange& exchange, std::string_view text) {
 std::size_t on_header(char* text, std::size_t, std::size_t count, void* user) {
   Exchange& exchange = *static_cast<Exchange*>(user);
   try {
-    take_header(exchange, std::string_view(text, count));
-    return count;
+    return take_header(exchange, std::string_view(text, count)) ? count : 0;
   } catch (...) {
     exchange.thrown = std::current_exception();
     return 0;
@@ -237,7 +252,7 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
 }
 
 HttpAnswer HttpClient::send_once(Handle& handle, const HttpRequest& request) {
-  Exchange exchange{.request = request, .answer = {}, .thrown = {}};
+  Exchange exchange{.request = request, .answer = {}, .thrown = {}, .excess = {}};
   std::array<char, CURL_ERROR_SIZE> error = {};
   List headers;
   append(headers, "Expect:");  // or a server is waited for that does not say "100 Continue"
@@ -294,6 +309,10 @@ HttpAnswer HttpClient::send_once(Handle& handle, const HttpRequest& request) {
   HttpAnswer& answer = exchange.answer;
   answer.failure = failure_of(code);
   if (code != CURLE_OK) answer.reason = error[0] != 0 ? error.data() : curl_easy_strerror(code);
+  if (!exchange.excess.empty()) {
+    answer.failure = Failure::kOther;
+    answer.reason = exchange.excess;
+  }
   const std::string length = answer.header("content-length");
   if (code == CURLE_OK && request.method != "HEAD" && !length.empty() &&
       answer.received != number(length)) {

@@ -20,6 +20,8 @@ struct HttpRequest {
   std::span<const std::byte> body;  // borrowed: sent as it lies
   // Where the contents of a good answer (200 to 299) go; when empty, into HttpAnswer::body.
   std::span<std::byte> into;
+  // Contents beyond this end the request: the answer has the failure kOther.
+  std::size_t most_bytes = std::size_t{64} << 20;
   double timeout_s = 30, connect_timeout_s = 10;
 };
 
@@ -32,7 +34,7 @@ struct HttpAnswer {
     kCertificate,   // the server's cannot be trusted
     kTimeout,
     kBroken,  // cut off: empty, or shorter than announced
-    kOther,   // a bad URL, no memory
+    kOther,   // a bad URL, no memory, an answer that is too long
   } failure = Failure::kNone;
   std::string reason;  // of the failure, in libcurl's words
 

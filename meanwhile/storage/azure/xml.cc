@@ -84,11 +84,14 @@ std::vector<Message> parse_messages(std::span<const std::byte> xml) {
   const pugi::xml_node root = load(document, xml, "QueueMessagesList");
   std::vector<Message> messages;
   for (const pugi::xml_node node : root.children("QueueMessage")) {
-    const std::string text = node.child_value("MessageText");
+    std::string text = node.child_value("MessageText");
+    text = from_base64(text).value_or(text);
+    // No worker has put it: it comes without a body, and whoever has leased it finds no task in it.
+    if (text.size() > kLongestMessage) text.clear();
     messages.push_back(
         {.id = node.child_value("MessageId"),
          .receipt = node.child_value("PopReceipt"),
-         .body = from_base64(text).value_or(text),
+         .body = std::move(text),
          .deliveries = number<int>(node.child_value("DequeueCount"), "DequeueCount")});
   }
   return messages;
