@@ -1,6 +1,7 @@
 #include "meanwhile/data/shard_buffer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -21,6 +22,12 @@ namespace {
 template <class T>
 void copy(base::Buffer<T>& to, std::int64_t at, const T* from, std::int64_t count) {
   if (count > 0) std::memcpy(to.data() + at, from, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+// Learners index with labels where classes have names; otherwise a label is a number.
+bool is_label(double label, std::size_t classes) {
+  if (classes == 0) return std::isfinite(label);
+  return label >= 0 && label < static_cast<double>(classes) && label == std::floor(label);
 }
 
 template <class T>
@@ -93,6 +100,51 @@ std::int64_t Outline::stored() const {
   return std::accumulate(shard_stored.begin(), shard_stored.end(), std::int64_t{0});
 }
 
+void check(const Outline& outline) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorKind::kInput, "the outline of the data: {}", what);
+  };
+  const std::size_t shards = outline.shard_rows.size();
+  if (shards == 0 || std::ssize(outline.shard_rows) > kMostShards) {
+    refuse(fmt::format("{} shards, expected 1 to {}", shards, kMostShards));
+  }
+  if (outline.shard_stored.size() != shards) {
+    refuse(
+        fmt::format("rows of {} shards, stored values of {}", shards, outline.shard_stored.size()));
+  }
+  if (outline.cols < 1 || outline.cols > INT32_MAX) {
+    refuse(fmt::format("{} columns, expected 1 to {}", outline.cols, INT32_MAX));
+  }
+  std::int64_t all_rows = 0, all_stored = 0;
+  for (std::size_t s = 0; s < shards; ++s) {
+    const std::int64_t rows = outline.shard_rows[s], stored = outline.shard_stored[s];
+    // Below 2^44 rows and 2^31 columns, and so within 128 bits.
+    if (rows < 0 || rows > kMostStored || stored < 0 || stored > kMostStored) {
+      refuse(fmt::format("shard {} has {} rows and {} stored values, expected 0 to {}", s, rows,
+                         stored, kMostStored));
+    }
+    const __int128 places = static_cast<__int128>(rows) * outline.cols;
+    if (outline.sparse ? stored > places : stored != places) {
+      refuse(fmt::format("shard {} has {} rows x {} columns, but {} stored values", s, rows,
+                         outline.cols, stored));
+    }
+    all_rows += rows;
+    all_stored += stored;
+    if (all_rows > kMostStored || all_stored > kMostStored) {
+      refuse(fmt::format("more than {} rows or stored values", kMostStored));
+    }
+  }
+  for (const double label : outline.label_values) {
+    if (!is_label(label, outline.class_names.size())) {
+      refuse(fmt::format("label {} of {} classes with names", label, outline.class_names.size()));
+    }
+  }
+  if (!outline.feature_names.empty() && std::ssize(outline.feature_names) != outline.cols) {
+    refuse(
+        fmt::format("{} feature names for {} columns", outline.feature_names.size(), outline.cols));
+  }
+}
+
 Outline outline_of(const Part& part) {
   Outline outline;
   std::visit(
@@ -139,6 +191,7 @@ ShardFile shard_file(const Dataset& data, const Shard& shard) {
 }
 
 ShardBuffer::ShardBuffer(Outline outline) : outline_(std::move(outline)) {
+  check(outline_);
   const auto sums = [](const std::vector<std::int64_t>& counts) {
     std::vector<std::int64_t> first(counts.size() + 1, 0);
     std::partial_sum(counts.begin(), counts.end(), first.begin() + 1);
@@ -179,6 +232,13 @@ void ShardBuffer::fill(int shard, const Dataset& rows) {
   };
   if (rows.labels.size() != numbers(outline_.labelled)) wrong("labels");
   if (rows.weights.size() != numbers(outline_.weighted)) wrong("weights");
+  check_finite(rows.x, fmt::format("shard {}", shard), 1);
+  for (const double label : rows.labels) {
+    if (!is_label(label, outline_.class_names.size())) wrong("labels");
+  }
+  for (const double weight : rows.weights) {
+    if (!std::isfinite(weight) || weight < 0) wrong("weights");
+  }
   const std::int64_t at = first_stored_[s], count = outline_.shard_stored[s];
   std::visit(
       [&](const auto& m) {

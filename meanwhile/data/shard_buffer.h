@@ -29,6 +29,15 @@ struct Outline {
   std::int64_t stored() const;
 };
 
+// The most of each that an outline may promise: addresses end there.
+inline constexpr std::int64_t kMostShards = 1'000'000;
+inline constexpr std::int64_t kMostStored = std::int64_t{1} << 44;  // rows, and stored values
+
+// An outline may come from a store that others write to: its numbers become sizes and places in
+// memory. THROWS Error(kInput) when a count is negative or beyond the limit, when lists differ in
+// length, or when rows, columns and stored values, or labels and classes, do not go together.
+void check(const Outline& outline);
+
 // REQUIRES: `part` holds every row.
 Outline outline_of(const Part& part);
 
@@ -43,11 +52,12 @@ ShardFile shard_file(const Dataset& data, const Shard& shard);
 // Thread safety: fill() and drop() of different shards may run at the same time.
 class ShardBuffer {
  public:
+  // THROWS as check().
   explicit ShardBuffer(Outline outline);
 
   const Outline& outline() const { return outline_; }
-  // Copies the rows of `shard` to their place. THROWS Error(kInput) if they do not fit the outline:
-  // number, type, columns, labels or weights.
+  // Copies the rows of `shard` to their place. THROWS Error(kInput) if they do not fit the outline
+  // (number, type, columns, labels or weights), or if a value is not a finite number.
   void fill(int shard, const Dataset& rows);
   // Gives the memory of `shard` back to the system.
   void drop(int shard);

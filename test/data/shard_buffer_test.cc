@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <thread>
 
 #include "meanwhile/base/error.h"
@@ -267,6 +270,76 @@ TEST(Outline, SaysWhatTheWholeHolds) {
   EXPECT_TRUE(outline.sparse && outline.float64 && outline.labelled && !outline.weighted);
   EXPECT_EQ(outline.cols, 5);
   EXPECT_EQ(outline.label_values, whole.label_values);
+}
+
+// An outline may come from a store: its numbers must not become places outside of memory.
+TEST(ShardBuffer, RefusesAnOutlineThatCannotBe) {
+  const auto refusal = [](const std::function<void(Outline&)>& change) -> std::string {
+    Outline outline = outline_of(whole(made_of({600, 5, true, false, true, false}), 3, 7, 1));
+    change(outline);
+    try {
+      const ShardBuffer buffer(outline);
+    } catch (const base::Error& e) {
+      EXPECT_EQ(e.kind(), base::ErrorKind::kInput);
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal([](Outline&) {}), "accepted");
+  for (const std::int64_t x : {std::int64_t{700}, std::int64_t{100'000}, std::int64_t{1} << 62}) {
+    EXPECT_THAT(refusal([&](Outline& o) {
+                  o.shard_rows = {x, 400 - x, 200};
+                }),
+                testing::HasSubstr("the outline of the data: shard"));
+    EXPECT_THAT(refusal([&](Outline& o) {
+                  o.shard_stored = {x, -x, 0};
+                }),
+                testing::HasSubstr("the outline of the data: shard"));
+  }
+  EXPECT_THAT(refusal([](Outline& o) { o.shard_rows[0] = -1; }), testing::HasSubstr("-1 rows"));
+  EXPECT_THAT(refusal([](Outline& o) { o.shard_rows.clear(); }), testing::HasSubstr("0 shards"));
+  EXPECT_THAT(refusal([](Outline& o) { o.shard_stored.pop_back(); }),
+              testing::HasSubstr("stored values of 2"));
+  EXPECT_THAT(refusal([](Outline& o) { o.cols = -5; }), testing::HasSubstr("-5 columns"));
+  EXPECT_THAT(refusal([](Outline& o) { o.label_values.push_back(7); }),
+              testing::HasSubstr("label 7 of 7 classes"));
+}
+
+TEST(ShardBuffer, RefusesRowsThatLearnersCannotUse) {
+  const Shape shape{600, 5, false, false, true, true};
+  const Part part = whole(made_of(shape), 3, 7, 1);
+  ShardBuffer buffer(outline_of(part));
+  const ShardFile file = shard_file(part.data, part.shards[1]);
+  const auto refusal = [&](const Dataset& rows) -> std::string {
+    try {
+      buffer.fill(1, rows);
+    } catch (const base::Error& e) {
+      EXPECT_EQ(e.kind(), base::ErrorKind::kInput);
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(file.rows), "accepted");
+  std::vector<double> numbers(file.rows.labels.begin(), file.rows.labels.end());
+  for (const double wrong : {7.0, -1.0, 0.5, std::nan(""), 1e300}) {
+    Dataset rows = file.rows;
+    numbers[3] = wrong;
+    rows.labels = numbers;
+    EXPECT_THAT(refusal(rows), testing::HasSubstr("labels")) << wrong;
+  }
+  for (const double wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Dataset rows = file.rows;
+    numbers.assign(numbers.size(), 1.0);
+    numbers[3] = wrong;
+    rows.weights = numbers;
+    EXPECT_THAT(refusal(rows), testing::HasSubstr("weights")) << wrong;
+  }
+  const auto& x = std::get<Dense<float>>(file.rows.x);
+  std::vector<float> values(x.values, x.values + x.rows * x.cols);
+  values[8] = NAN;
+  Dataset rows = file.rows;
+  rows.x = Dense<float>{values.data(), x.rows, x.cols};
+  EXPECT_THAT(refusal(rows), testing::HasSubstr("nan is not a finite number"));
 }
 
 }  // namespace
