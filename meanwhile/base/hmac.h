@@ -1,0 +1,18 @@
+// HMAC-SHA-256 (RFC 2104): a hash that only those who know a key can make.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace meanwhile::base {
+
+// Of the bytes of all `parts` in order, in lower-case hexadecimal. Parts are not told apart: the
+// caller ends each so that two lists of parts never have the same bytes.
+std::string hmac_sha256(std::string_view key, std::span<const std::span<const std::byte>> parts);
+
+// Compares in a time that does not tell how much of the text is right.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+}  // namespace meanwhile::base
