@@ -20,6 +20,7 @@ namespace meanwhile::runtime {
 namespace {
 
 constexpr double kShortestWaitSeconds = 0.0005;
+constexpr double kMendSeconds = 2;  // from the put of a sum to the first look at it
 
 }  // namespace
 
@@ -49,6 +50,12 @@ void Reducer::begin(std::int64_t step, const exchange::UpdateShape& shape) {
     total_.reset();
   }
   environment_.wake(Activity::kReduce);
+}
+
+void Reducer::rest() {
+  base::MutexLock lock(mutex_);
+  step_ = -1;
+  sums_.clear();
 }
 
 void Reducer::set_tasks(const std::set<Task>& tasks) {
@@ -173,8 +180,10 @@ Wait Reducer::step(double now_s) {
       return {Awaits::kNothing, after_s};
     }
     if (poll) pace_.missed(after_s, least_s);
-    if (open.empty()) return {Awaits::kWake, kNever};
-    return {Awaits::kParts, std::max(pace_.due_s(), after_s + kShortestWaitSeconds)};
+    const double look_s = mend(after_s);
+    if (open.empty()) return {Awaits::kWake, look_s};
+    return {Awaits::kParts,
+            std::min(look_s, std::max(pace_.due_s(), after_s + kShortestWaitSeconds))};
   } catch (...) {
     {
       base::MutexLock lock(mutex_);
@@ -256,16 +265,84 @@ bool Reducer::advance(const SharedSum& sum, bool poll) {
   return true;
 }
 
+std::string Reducer::name_of(const Sum& sum) const {
+  return sum.task.kind == Task::Kind::kRoot ? names_.total(sum.step)
+                                            : names_.sum(sum.step, sum.task.index);
+}
+
+void Reducer::Looks::begin(double now_s) {
+  pause_s = kMendSeconds;
+  due_s = now_s + pause_s;
+}
+
+bool Reducer::Looks::take(double now_s) {
+  if (now_s < due_s) return false;
+  pause_s *= 2;
+  due_s = now_s + pause_s;
+  return true;
+}
+
+// Whether the step still waits for the sum: not when there is a total, or when the round was
+// removed.
+bool Reducer::is_needed(const Sum& sum) {
+  const auto blobs = blobs_.list(names_.round(sum.step));
+  if (blobs.empty()) return false;
+  return std::none_of(blobs.begin(), blobs.end(), [&](const storage::BlobInfo& blob) {
+    return blob.name == names_.total(sum.step);
+  });
+}
+
+// Looks at the sums of groups that this worker has put in this step, and at the total of the step
+// before, and puts those again that are gone or cannot be read whole: no other worker would.
+// Returns when the next look is due.
+double Reducer::mend(double now_s) {
+  std::vector<SharedSum> due;
+  double next_s = mend_last_total(now_s);
+  {
+    base::MutexLock lock(mutex_);
+    for (const auto& [task, sum] : sums_) {
+      if (sum == nullptr || !sum->put || task.kind == Task::Kind::kRoot) continue;
+      if (sum->looks.take(now_s)) due.push_back(sum);
+      next_s = std::min(next_s, sum->looks.due_s);
+    }
+  }
+  for (const SharedSum& sum : due) {
+    if (get_sealed(blobs_, name_of(*sum)) || !is_needed(*sum)) continue;
+    blobs_.put(name_of(*sum), seal_update(sum->sum.total()));
+  }
+  return next_s;
+}
+
+double Reducer::mend_last_total(double now_s) {
+  {
+    base::MutexLock lock(mutex_);
+    if (total_step_ < 0 || step_ != total_step_ + 1) return kNever;
+  }
+  if (total_looks_.take(now_s) && !get_sealed(blobs_, names_.total(total_step_)) &&
+      !blobs_.list(names_.round(total_step_)).empty()) {
+    blobs_.put(names_.total(total_step_), total_blob_);
+  }
+  return total_looks_.due_s;
+}
+
 // Puts the sum and, within this worker, hands it on.
 void Reducer::finish(Sum& sum) {
   const exchange::Update& total = sum.sum.total();
   const bool root = sum.task.kind == Task::Kind::kRoot;
   const int part = sum.task.index;
-  blobs_.put(root ? names_.total(sum.step) : names_.sum(sum.step, part), seal_update(total));
+  storage::Bytes blob = seal_update(total);
+  blobs_.put(name_of(sum), blob);
+  const double now_s = environment_.time_s();
+  if (root) {
+    total_step_ = sum.step;
+    total_blob_ = std::move(blob);
+    total_looks_.begin(now_s);
+  }
   SharedSum above;
   {
     base::MutexLock lock(mutex_);
     sum.put = true;
+    sum.looks.begin(now_s);
     if (sum.step != step_) return;
     if (root) {
       total_ = total;

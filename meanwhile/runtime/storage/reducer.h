@@ -34,6 +34,8 @@ class Reducer {
 
   // From here on, updates of step `step`, of this shape, are added.
   void begin(std::int64_t step, const exchange::UpdateShape& shape) MW_EXCLUDES(mutex_);
+  // The last step is over: nothing is added or put any more.
+  void rest() MW_EXCLUDES(mutex_);
   // The groups (and the root) this worker reduces. Shard tasks are ignored.
   void set_tasks(const std::set<Task>& tasks) MW_EXCLUDES(mutex_);
   // An update that this worker made itself and has put: it need not be downloaded to be added here.
@@ -43,7 +45,8 @@ class Reducer {
   std::optional<exchange::Update> take_total(std::int64_t step) MW_EXCLUDES(mutex_);
 
   // Activity::kReduce: looks for parts of the open sums if a look is due, adds those that are new,
-  // and puts sums that are complete.
+  // and puts sums that are complete. While the step lasts, puts those again that got lost or
+  // damaged.
   Wait step(double now_s) MW_EXCLUDES(step_mutex_, mutex_);
   // Returns when no step is running; later ones do nothing, so that nothing is put any more.
   void stop() MW_EXCLUDES(step_mutex_, mutex_);
@@ -51,6 +54,14 @@ class Reducer {
   void check() const MW_EXCLUDES(mutex_);
 
  private:
+  // When a blob that was put is looked at again: at growing intervals.
+  struct Looks {
+    double due_s = 0, pause_s = 0;
+    void begin(double now_s);
+    // Whether one is due; then the next is set.
+    bool take(double now_s);
+  };
+
   // The adding of one group, or of the root. Shared: a step may still add to it when the worker is
   // at the next.
   struct Sum {
@@ -66,6 +77,7 @@ class Reducer {
     std::vector<bool> claimed;  // by part: a thread has the part, and will give it to `sum`
     std::size_t given = 0;      // parts that `sum` has
     bool put = false;
+    Looks looks;
     bool complete() const { return given == claimed.size(); }
   };
   using SharedSum = std::shared_ptr<Sum>;
@@ -78,7 +90,11 @@ class Reducer {
   int first_part(const Sum& sum) const;
   bool claim(Sum& sum, int part) MW_REQUIRES(mutex_);
   void give(Sum& sum, int part, exchange::Update update) MW_EXCLUDES(mutex_);
-  void finish(Sum& sum) MW_EXCLUDES(mutex_);
+  void finish(Sum& sum) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
+  std::string name_of(const Sum& sum) const;
+  bool is_needed(const Sum& sum);
+  double mend(double now_s) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
+  double mend_last_total(double now_s) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
   bool all_put(const std::vector<SharedSum>& sums) const MW_EXCLUDES(mutex_);
   bool is_complete(const Sum& sum) const MW_EXCLUDES(mutex_);
   SharedSum find(Task task) MW_REQUIRES(mutex_);
@@ -93,6 +109,10 @@ class Reducer {
   base::ThreadPool downloads_ MW_GUARDED_BY(step_mutex_);
   Pace pace_ MW_GUARDED_BY(step_mutex_);
   std::int64_t paced_step_ MW_GUARDED_BY(step_mutex_) = -1;  // the step pace_ waits for
+  // The last total that was put here: workers that have not read it yet may be a step behind.
+  std::int64_t total_step_ MW_GUARDED_BY(step_mutex_) = -1;
+  storage::Bytes total_blob_ MW_GUARDED_BY(step_mutex_);
+  Looks total_looks_ MW_GUARDED_BY(step_mutex_);
 
   mutable base::Mutex mutex_;
   std::int64_t step_ MW_GUARDED_BY(mutex_) = -1;

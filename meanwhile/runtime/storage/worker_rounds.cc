@@ -42,11 +42,13 @@ Json WorkerMachine::about(double now_s) const {
   return json;
 }
 
-// Whether this worker was at the same step a beat ago, and the total of that step was there: it is
-// stuck, and the job has gone on, or waits for a sum that only this worker adds.
+// Whether this worker was at the same step a beat ago, and the total of that step, or a blob of the
+// next, was there: it is stuck, and the job has gone on, or waits for a sum that only this worker
+// adds.
 bool WorkerMachine::lags() {
   const std::int64_t step = published_step_;
-  if (store_.blobs->list(names_.total(step)).empty()) {
+  if (store_.blobs->list(names_.total(step)).empty() &&
+      store_.blobs->list(names_.round(step + 1)).empty()) {
     lag_step_ = -1;
     return false;
   }
@@ -83,7 +85,10 @@ void WorkerMachine::begin_step() {
   published_step_ = runner_.step();
   published_rounds_ = runner_.rounds();
   published_left_ = runner_.rounds_left();
-  if (!in_rounds()) return;
+  if (!in_rounds()) {
+    reducer_.rest();
+    return;
+  }
   reducer_.begin(runner_.step(), runner_.update_shape());
   share_.give_back(now_s);
 }
@@ -235,6 +240,12 @@ bool WorkerMachine::repair_queue() {
 
 bool WorkerMachine::give_up() {
   const double waited_s = now_s_ - step_.begin_s;
+  if (const auto states = store_.blobs->list(names_.states()); joins() && !states.empty()) {
+    throw Error(ErrorKind::kFailed,
+                "{}: waited {:.0f} s for a state of the job that can be read: {} and all others "
+                "below {} are damaged; cancel the job and submit it again",
+                store_.blobs->name(), waited_s, states.back().name, names_.states());
+  }
   if (joins()) {
     throw Error(
         ErrorKind::kFailed,
