@@ -59,6 +59,17 @@ class CheckTree(unittest.TestCase):
         self.assertEqual(whats('meanwhile/data/a.h', ''), ['a header without #pragma once'])
         self.assertEqual(whats('meanwhile/data/a.cc', '\n' * 401), ['401 lines, the limit is 400'])
 
+    def test_json_has_one_parser(self):
+        rule = 'parses JSON without limits (base/json.h has parse_json)'
+        for text in ('Json::parse(text);', 'nlohmann::json::parse(text, nullptr, false);',
+                     'base::Json::from_cbor(bytes);'):
+            self.assertEqual(whats('meanwhile/job/a.cc', text), [rule], text)
+            self.assertEqual(whats('meanwhile/base/json.cc', text), [], text)
+            self.assertEqual(whats('test/job/a_test.cc', text), [], text)
+        self.assertEqual(whats('meanwhile/job/a.cc', 'base::parse_json(text, name);'), [])
+        self.assertEqual(whats('meanwhile/job/a.cc', 'std::stod(text);'),
+                         ['parses a number by a function whose error says nothing (use from_chars)'])
+
     def test_public_headers(self):
         texts = {'meanwhile/a.h': '#include "meanwhile/b.h"\n', 'meanwhile/b.h': '', 'meanwhile/c.h': ''}
         self.assertEqual(public_problems(['meanwhile/a.h', 'meanwhile/b.h'], texts), [])

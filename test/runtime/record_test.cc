@@ -5,6 +5,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/version.h"
+#include "test/expect_error.h"
 #include "test/runtime/place.h"
 
 namespace meanwhile::runtime {
@@ -18,12 +19,23 @@ JobRecord example() {
   record.learner = "kmeans";
   record.parameters = {{"n_clusters", 5}, {"tol", 1e-4}};
   record.seed = 18446744073709551615U;
-  record.data = {true,      false, 7,    {3, 0, 4},         {10, 0, 20},
-                 true,      false, "aa", {-1, 0.1, 1e-300}, {"no", "yes"},
-                 {"ä", "b"}};
+  record.data = {true,
+                 false,
+                 7,
+                 {3, 0, 4},
+                 {10, 0, 20},
+                 true,
+                 false,
+                 "aa",
+                 {0, 1},
+                 {"no", "yes"},
+                 {"ä", "b", "c", "d", "e", "f", "g"}};
   record.eval = data::Outline{};
+  record.eval->sparse = true;
+  record.eval->cols = 7;
   record.eval->shard_rows = {1, 2, 3};
   record.eval->shard_stored = {1, 2, 3};
+  record.eval->label_values = {-1, 0.1, 1e-300};
   record.state_sha256 = "bb";
   record.rounds_done = 3;
   record.lease_s = 2.5;
@@ -48,11 +60,12 @@ TEST(JobRecord, IsReadBackFromItsText) {
     if (!eval) record.eval.reset();
     if (eval) record.memory_sha256 = "cc";
     settle_id(record);
-    const JobRecord again = record_from_json(Json::parse(to_json(record).dump()), "job.json");
+    const JobRecord again =
+        record_from_json(base::parse_json(to_json(record).dump(), "job.json"), "job.json");
     EXPECT_EQ(to_json(again).dump(), to_json(record).dump());
     EXPECT_EQ(again.seed, record.seed);
     EXPECT_EQ(again.lease_s, 2.5);
-    EXPECT_EQ(again.data.label_values, record.data.label_values);
+    if (eval) EXPECT_EQ(again.eval->label_values, record.eval->label_values);
     EXPECT_EQ(again.eval.has_value(), eval);
     EXPECT_EQ(again.memory_sha256, record.memory_sha256);
     EXPECT_EQ(again.shards(), 3);
@@ -114,7 +127,7 @@ TEST(JobRecord, OfAnotherVersionIsRefusedAndSaysWhich) {
   EXPECT_THAT(refusal(json), HasSubstr("store/job.json"));
   json = to_json(example());
   json["format"] = 2;
-  EXPECT_THAT(refusal(json), HasSubstr("version"));
+  EXPECT_THAT(refusal(json), HasSubstr("has format 2, this program reads format 1"));
 }
 
 TEST(JobRecord, ThatWasChangedIsRefused) {
@@ -124,16 +137,72 @@ TEST(JobRecord, ThatWasChangedIsRefused) {
                                                  {"parameters", {{"n_clusters", 6}}},
                                                  {"seed", 1},
                                                  {"state_sha256", ""},
-                                                 {"rounds_done", 0},
-                                                 {"lease_s", 0.5},
-                                                 {"lease_s", -1}}) {
+                                                 {"rounds_done", 0}}) {
     Json json = to_json(example());
     json[key] = value;
     EXPECT_THAT(refusal(json), HasSubstr("was changed")) << key;
   }
   Json json = to_json(example());
-  json["data"]["cols"] = 9;
+  json["data"]["labelled"] = false;
   EXPECT_THAT(refusal(json), HasSubstr("was changed"));
+}
+
+// The id is a hash without a key: whoever writes job.json can make it.
+TEST(JobRecord, WithNumbersOutOfRangeIsRefusedThoughItsIdIsRight) {
+  const std::int64_t large = std::int64_t{1} << 62;
+  const std::vector<std::pair<std::string, std::function<void(JobRecord&)>>> changes = {
+      {"shard 0 has -1 rows",
+       [](JobRecord& r) {
+         r.data.shard_rows = {-1, 4, 4};
+       }},
+      {"rows",
+       [=](JobRecord& r) {
+         r.data.shard_rows = {large, 7 - large, 0};
+       }},
+      {"rows",
+       [=](JobRecord& r) {
+         r.data.shard_rows = {large, large, large};
+       }},
+      {"stored",
+       [=](JobRecord& r) {
+         r.data.shard_stored = {large, 30 - large, 0};
+       }},
+      {"shard 1 has 0 rows x 7 columns, but 1", [](JobRecord& r) { r.data.shard_stored[1] = 1; }},
+      {"shard 0 has 3 rows x 7 columns, but 10", [](JobRecord& r) { r.data.sparse = false; }},
+      {"0 shards", [](JobRecord& r) { r.data.shard_rows = r.data.shard_stored = {}; }},
+      {"stored values of 4", [](JobRecord& r) { r.data.shard_stored.push_back(0); }},
+      {"0 columns", [](JobRecord& r) { r.data.cols = 0; }},
+      {"columns", [=](JobRecord& r) { r.data.cols = large; }},
+      {"feature names", [](JobRecord& r) { r.data.feature_names.pop_back(); }},
+      {"label 2 of 2 classes",
+       [](JobRecord& r) {
+         r.data.label_values = {0, 2};
+       }},
+      {"label 0.5", [](JobRecord& r) { r.data.label_values = {0.5}; }},
+      {"held-out data of 8 columns", [](JobRecord& r) { r.eval->cols = 8; }},
+      {"another number of shards",
+       [](JobRecord& r) { r.eval->shard_rows = r.eval->shard_stored = {1}; }},
+      {"-1 rounds", [](JobRecord& r) { r.rounds_done = -1; }},
+      {"rounds", [=](JobRecord& r) { r.rounds_done = large; }},
+      {"a lease of 0.5 s", [](JobRecord& r) { r.lease_s = 0.5; }},
+      {"a lease of 1000000000 s", [](JobRecord& r) { r.lease_s = 1e9; }},
+      {"every 0 steps", [](JobRecord& r) { r.memory_every = 0; }},
+      {"'../../evil' is not the name", [](JobRecord& r) { r.learner = "../../evil"; }},
+      {"is not the name of a learner", [](JobRecord& r) { r.learner = ""; }},
+      {"parameters", [](JobRecord& r) { r.parameters = 5; }},
+  };
+  for (const auto& [expected, change] : changes) {
+    JobRecord record = example();
+    change(record);
+    settle_id(record);
+    EXPECT_THAT(refusal(to_json(record)), HasSubstr(expected));
+  }
+  Json json = to_json(example());
+  json["data"]["shard_rows"][0] = 18446744073709551615U;
+  EXPECT_THAT(refusal(json), HasSubstr("expected an integer"));
+  json = to_json(example());
+  json["about"] = 5;  // for the user alone
+  EXPECT_TRUE(record_from_json(json, "job.json").about.empty());
 }
 
 TEST(JobRecord, ThatIsNoneIsRefused) {
@@ -175,6 +244,10 @@ TEST(FindJob, FindsNothingARecordOrAnError) {
   EXPECT_EQ(find_job(blobs)->id, example().id);
   blobs.put(Names::job(), json_bytes(Json::array()));
   EXPECT_THROW(find_job(blobs), base::Error);
+  const std::string nested = R"({"kind":"job","about":)" + std::string(200'000, '[');
+  blobs.put(Names::job(), std::as_bytes(std::span(nested)));
+  EXPECT_THAT(input_error_of([&] { find_job(blobs); }),
+              HasSubstr("job.json: is nested deeper than 64 levels"));
 }
 
 }  // namespace

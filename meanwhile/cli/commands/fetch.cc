@@ -43,8 +43,9 @@ class Fetch {
     if (quiet_) console.be_quiet();
     const auto opened = store_.open();
     const runtime::JobRecord job = store_.job(*opened);
-    const std::filesystem::path out =
-        out_.empty() ? job::next_run(job.learner) : std::filesystem::path(out_);
+    const std::filesystem::path out = out_.empty()
+                                          ? job::next_run(context.registry.at(job.learner).name)
+                                          : std::filesystem::path(out_);
     job::check_out(out);
     // Whether there is a result is known before a directory is made for it.
     base::SystemClock clock;
@@ -68,7 +69,8 @@ class Fetch {
                   {"cols", job.data.cols},
                   {"stored", job.data.stored()},
                   {"sha256", job.data.sha256},
-                  {"paths", job.about.value("files", Json::array())}}},
+                  {"paths", base::texts_in(base::member_or_null(job.about, "files"))
+                                .value_or(std::vector<std::string>())}}},
                 {"versions", base::versions()},
                 {"submitted", job.about},
                 {"ended", base::iso_time()}};
@@ -77,6 +79,9 @@ class Fetch {
     } catch (...) {
       directory.discard();
       throw;
+    }
+    if (!record["metrics_whole"].get<bool>()) {
+      console.say(fmt::format("note: {}\n", runtime::kDamagedMetrics));
     }
     if (remove_) {
       runtime::remove_job(opened->store, job, false);
@@ -88,8 +93,8 @@ class Fetch {
     console.say(fmt::format(
         "{} of {} rows x {} columns: {} rounds, {}\n{}run directory: {}\n\n"
         "next:\n  {} inspect {}\n",
-        job.learner, job.data.rows(), job.data.cols, record.value("rounds", std::int64_t{0}),
-        record.value("stopped_because", ""), bill_text(record["bill"]), path,
+        job.learner, job.data.rows(), job.data.cols, base::count_or(record, "rounds", 0),
+        base::text_or(record, "stopped_because", ""), bill_text(record["bill"]), path,
         shell_quoted(context.command_line.front()), path));
     return kExitDone;
   }

@@ -65,8 +65,8 @@ class StatusCommand {
       context.console.out(json_line(json));
       return kExitDone;
     }
-    context.console.out(text(job, status));
-    context.console.out(bill_text(bill));
+    context.console.show(text(job, status));
+    context.console.show(bill_text(bill));
     return kExitDone;
   }
 
@@ -74,12 +74,12 @@ class StatusCommand {
   static std::string text(const runtime::JobRecord& job, const runtime::Status& status) {
     std::string text = fmt::format("job {}: {} of {} rows x {} columns, {} shards, submitted {}\n",
                                    job.id, job.learner, job.data.rows(), job.data.cols,
-                                   job.shards(), job.about.value("submitted", "?"));
+                                   job.shards(), base::text_or(job.about, "submitted", "?"));
     text += status.state;
-    if (status.state == "failed") text += ": " + status.result.value("error", "");
+    if (status.state == "failed") text += ": " + base::text_or(status.result, "error", "");
     text += fmt::format(": {} rounds done", status.rounds);
     if (status.state == "done") {
-      return text + fmt::format(", {}\n", status.result.value("stopped_because", ""));
+      return text + fmt::format(", {}\n", base::text_or(status.result, "stopped_because", ""));
     }
     if (status.rounds_left > 0) text += fmt::format(", at most {} to go", status.rounds_left);
     if (status.round_s > 0) {
@@ -102,14 +102,14 @@ class StatusCommand {
   // "node7-4711-0af3  step 12  last sign 2 s ago   shard 3, shard 4, root".
   static std::string line(const runtime::JobRecord& job, const runtime::LiveRecord& record) {
     std::string tasks;
-    const Json held = record.said.value("tasks", Json::array());
+    const std::vector<std::string> held = record.tasks();
     for (std::size_t i = 0; i < held.size() && i < kTasksShown; ++i) {
-      tasks += (i == 0 ? "" : ", ") + held[i].get<std::string>();
+      tasks += (i == 0 ? "" : ", ") + held[i];
     }
     if (held.size() > kTasksShown) tasks += fmt::format(" and {} more", held.size() - kTasksShown);
     if (held.empty()) tasks = "nothing yet";
     return fmt::format("  {}  step {}  last sign {} ago{}  {}\n", record.worker,
-                       record.said.value("step", std::int64_t{0}), duration(record.age_s),
+                       base::count_or(record.said, "step", 0), duration(record.age_s),
                        record.age_s > job.lease_s ? ", lost" : "", tasks);
   }
 

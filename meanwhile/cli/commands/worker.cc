@@ -118,8 +118,8 @@ class WorkerCommand {
         console.say(
             fmt::format("the job is done: {} rounds, {}; {}\n\nnext:\n  {} fetch --store "
                         "{} --out DIR\n",
-                        result.rounds, result.ended.value("stopped_because", ""), made, program,
-                        shell_quoted(store_.url())));
+                        result.rounds, base::text_or(result.ended, "stopped_because", ""), made,
+                        program, shell_quoted(store_.url())));
         return kExitDone;
       case runtime::Ending::kGone:
         console.say(fmt::format("the job is no longer at {}; {}\n", store_.url(), made));

@@ -1,11 +1,15 @@
 #include "meanwhile/runtime/storage/archive.h"
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include "meanwhile/job/round_log.h"
 
 namespace meanwhile::runtime {
+
+using base::Error;
+using base::ErrorKind;
 
 namespace {
 
@@ -18,26 +22,18 @@ constexpr std::size_t kTotalsPerState = 2;
 constexpr int kMostTotals = 20;  // between two states, however small: each keeps its round there
 constexpr int kMostTries = 20;   // to read what must be there
 constexpr int kEmptyLists = 3;
+constexpr int kMostLists = 1000;  // until then: others may write what is removed here
 
-std::string text_of(const std::vector<Line>& lines) {
-  std::string text;
-  for (const Line& line : lines) {
-    text += line.json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
-  return text;
-}
-
-std::vector<Line> lines_of(const std::string& text) {
-  std::vector<Line> lines;
-  for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    Json json = Json::parse(text.substr(begin, end - begin), nullptr, false);
-    if (json.is_object()) {
-      const std::int64_t step = json.value("step", std::int64_t{0});
-      lines.push_back({step, std::move(json)});
-    }
-  }
-  return lines;
+// The number that the metadata of a state holds; `otherwise` when it holds none, or something else.
+template <class Number>
+Number number_in(const data::Metadata& metadata, const char* key, Number otherwise) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return otherwise;
+  const std::string& text = found->second;
+  Number value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  return whole && value >= 0 && value <= static_cast<Number>(kMostSteps) ? value : otherwise;
 }
 
 storage::Bytes bytes_of(const std::string& text) {
@@ -48,7 +44,11 @@ storage::Bytes bytes_of(const std::string& text) {
 // Listings may be late: removes until several listings in a row show nothing.
 void remove_all(storage::BlobStore& blobs, const std::string& prefix,
                 const std::function<bool(const std::string&)>& keep) {
-  for (int empty = 0; empty < kEmptyLists;) {
+  for (int empty = 0, lists = 0; empty < kEmptyLists; ++lists) {
+    if (lists == kMostLists) {
+      throw Error(ErrorKind::kFailed, "{}: blobs below {} come back as they are removed",
+                  blobs.name(), prefix);
+    }
     std::vector<std::string> names;
     for (const storage::BlobInfo& blob : blobs.list(prefix)) {
       if (!keep(blob.name)) names.push_back(blob.name);
@@ -62,19 +62,17 @@ void remove_all(storage::BlobStore& blobs, const std::string& prefix,
 
 void Archive::begin(const data::Metadata& state_metadata) {
   const auto found = state_metadata.find("metrics");
-  lines_ = found == state_metadata.end() ? std::vector<Line>() : lines_of(found->second);
-  const auto elapsed = state_metadata.find("elapsed_s");
-  elapsed_s_ = elapsed == state_metadata.end() ? 0 : std::stod(elapsed->second);
+  lines_ = found == state_metadata.end() ? std::vector<Line>() : parse_history(found->second).lines;
+  elapsed_s_ = number_in(state_metadata, "elapsed_s", 0.0);
   // Other workers may have put more of the history than this one knows.
-  const auto put = state_metadata.find("metrics_step");
-  metrics_wanted_ = put == state_metadata.end() ? -1 : std::stoll(put->second);
+  metrics_wanted_ = number_in(state_metadata, "metrics_step", std::int64_t{-1});
   preparing_ = {};
   const auto preparing = state_metadata.find("preparing");
-  const Json said =
-      preparing == state_metadata.end() ? Json() : Json::parse(preparing->second, nullptr, false);
-  if (said.is_object()) {
-    preparing_ = {said.value("steps", std::int64_t{0}), said.value("last", std::int64_t{0}),
-                  said.value("seconds", 0.0)};
+  const auto said =
+      preparing == state_metadata.end() ? std::nullopt : base::try_parse_object(preparing->second);
+  if (said) {
+    preparing_ = {base::count_or(*said, "steps", 0), base::count_or(*said, "last", 0),
+                  base::number_or(*said, "seconds", 0)};
   }
   history_known_ = false;
   history_tries_ = 0;
@@ -104,15 +102,17 @@ void Archive::add_preparing(std::int64_t step, double seconds) {
 bool Archive::read_history(double now_s) {
   if (history_known_) return true;
   if (now_s < history_due_s_) return false;
-  if (const auto blob = store_.blobs->get(names_.metrics())) {
-    metrics_.assign(reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size());
-    const std::vector<Line> known = lines_of(metrics_);
-    metrics_ = text_of(known);
-    metrics_lines_ = known.size();
-    if (!known.empty()) metrics_step_ = known.back().step;
+  const auto history = get_history(*store_.blobs, names_.metrics());
+  // An older one, or one that is damaged, is asked for again; after the last try the lines that can
+  // be read must do.
+  const bool last_try = ++history_tries_ >= kMostTries;
+  if (history && (history->whole || last_try)) {
+    metrics_ = text_of(history->lines);
+    metrics_lines_ = history->lines.size();
+    if (!history->lines.empty()) metrics_step_ = history->lines.back().step;
   }
-  // An older one, or one that was cut on its way, is asked for again.
-  history_known_ = metrics_step_ >= metrics_wanted_ || ++history_tries_ >= kMostTries;
+  const bool is_newest = (!history || history->whole) && metrics_step_ >= metrics_wanted_;
+  history_known_ = is_newest || last_try;
   if (!history_known_) history_due_s_ = now_s + history_pace_.next();
   return history_known_;
 }
@@ -147,8 +147,9 @@ void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_by
        lines_.size() >= std::max(kMetricsLines, metrics_lines_ / kMetricsShare)) &&
       read_history(now_s)) {
     metrics_s_ = now_s;
-    uploads_.add(
-        [this, bytes = bytes_of(merged_history())] { store_.blobs->put(names_.metrics(), bytes); });
+    uploads_.add([this, bytes = bytes_of(sealed(merged_history()))] {
+      store_.blobs->put(names_.metrics(), bytes);
+    });
   }
   const Json preparing = {
       {"steps", preparing_.steps}, {"last", preparing_.last}, {"seconds", preparing_.seconds}};
@@ -220,7 +221,7 @@ void Archive::remove_before(std::int64_t step, bool memory) {
 bool Archive::finish(double now_s, const ShardRunner& runner, const Json& ended) {
   if (!read_history(now_s)) return false;
   store_.blobs->put(names_.model(), runner.state());
-  store_.blobs->put(names_.metrics(), bytes_of(merged_history()));
+  store_.blobs->put(names_.metrics(), bytes_of(sealed(merged_history())));
   store_.blobs->put(names_.result(), json_bytes(ended));
   return true;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/runtime/storage/history.h"
 #include "meanwhile/runtime/storage/pace.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/runtime/storage/shard_runner.h"
@@ -15,12 +16,6 @@
 #include "meanwhile/storage/store.h"
 
 namespace meanwhile::runtime {
-
-// A line of metrics.jsonl, and the step it is about.
-struct Line {
-  std::int64_t step = 0;
-  Json json;
-};
 
 // Thread safety: one thread at a time, beside Activity::kUpload.
 class Archive {

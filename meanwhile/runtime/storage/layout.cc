@@ -12,6 +12,8 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   if (text.empty() || problem != std::errc() || end != text.data() + text.size()) {
     return std::nullopt;
   }
+  // A name that no worker gives. The next step must be a number, too.
+  if (value < 0 || value > kMostSteps) return std::nullopt;
   return value;
 }
 

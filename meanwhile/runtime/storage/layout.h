@@ -49,6 +49,7 @@ struct Layout {
 };
 
 inline constexpr int kMostForOneLevel = 8;
+inline constexpr std::int64_t kMostSteps = 1'000'000'000'000'000;
 
 inline Layout layout_of(int shards) {
   Layout layout{shards, shards, 1};

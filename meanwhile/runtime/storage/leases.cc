@@ -8,14 +8,13 @@ namespace meanwhile::runtime {
 namespace {
 
 constexpr int kMostMessages = 32;  // of one lease
+constexpr int kMostLeases = 1000;  // of one call
 
 // Nothing when the message asks for no task of this job.
 std::optional<Task> task_in(const storage::Message& message, const JobRecord& job) {
-  const Json body = Json::parse(message.body, nullptr, false);
-  if (!body.is_object() || body.value("job", Json()) != Json(job.id)) return std::nullopt;
-  const Json text = body.value("task", Json());
-  if (!text.is_string()) return std::nullopt;
-  return parse_task(text.get<std::string>(), job.layout());
+  const auto body = base::try_parse_object(message.body, storage::kLongestMessage);
+  if (!body || base::text_or(*body, "job", "") != job.id) return std::nullopt;
+  return parse_task(base::text_or(*body, "task", ""), job.layout());
 }
 
 }  // namespace
@@ -25,7 +24,8 @@ Leases::Taken Leases::take(int shards) {
   int found = 0;
   // A group's message is behind those of its shards.
   const int more = job_.layout().two_levels() ? 1 : 0;
-  while (found < shards) {
+  // Others may push what is no task as fast as it is removed here.
+  for (int asked = 0; found < shards && asked < kMostLeases; ++asked) {
     auto messages = queue_.lease(std::min(kMostMessages, shards - found + more), job_.lease_s);
     if (messages.empty()) break;
     for (storage::Message& message : messages) {

@@ -1,16 +1,23 @@
 #include "meanwhile/runtime/storage/missing.h"
 
 #include <set>
+#include <utility>
+
+#include "meanwhile/runtime/storage/checked.h"
 
 namespace meanwhile::runtime {
+
+std::vector<std::string> LiveRecord::tasks() const {
+  return base::texts_in(base::member_or_null(said, "tasks")).value_or(std::vector<std::string>());
+}
 
 std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord& job) {
   const Names names = job.names();
   std::vector<LiveRecord> records;
   for (const storage::BlobInfo& blob : blobs.list(names.live())) {
     const auto worker = names.worker_of(blob.name);
-    if (!worker) continue;
-    if (auto said = get_json(blobs, blob.name)) {
+    if (!worker || blob.bytes > std::int64_t{kMostLiveBytes}) continue;
+    if (auto said = get_json(blobs, blob.name, kMostLiveBytes)) {
       records.push_back({*worker, std::move(*said), blob.age_s});
     }
   }
@@ -44,22 +51,23 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
     name = names.update(step, layout.group_of(task.index), task.index);
   } else if (layout.two_levels()) {
     for (int g = layout.groups; g-- > 0;) {
-      if (blobs.get(names.sum(step, g))) continue;
+      if (get_sealed(blobs, names.sum(step, g))) continue;
       task = {Task::Kind::kGroup, g};
       name = names.sum(step, g);
     }
   }
   std::string owner = "nobody holds it";
   for (const LiveRecord& record : live_records(blobs, job)) {
-    const Json tasks = record.said.value("tasks", Json::array());
-    for (const Json& held : tasks) {
-      if (held == Json(task.text())) {
+    for (const std::string& held : record.tasks()) {
+      if (held == task.text()) {
         owner = fmt::format("worker {} holds it, and gave its last sign {:.0f} s ago",
                             record.worker, record.age_s);
       }
     }
   }
-  return fmt::format("{} ({}) is missing; {}", name, task.text(), owner);
+  const bool there = !blobs.list(name).empty();
+  return fmt::format("{} ({}) {}; {}", name, task.text(),
+                     there ? "is there, but cannot be read whole" : "is missing", owner);
 }
 
 std::string message_of(const JobRecord& job, const Task& task) {
@@ -70,10 +78,7 @@ void push_missing(storage::Store& store, const JobRecord& job) {
   std::set<std::string> held;
   for (const LiveRecord& record : live_records(*store.blobs, job)) {
     if (record.age_s > job.lease_s) continue;
-    const Json tasks = record.said.value("tasks", Json::array());
-    for (const Json& task : tasks) {
-      if (task.is_string()) held.insert(task.get<std::string>());
-    }
+    for (std::string& task : record.tasks()) held.insert(std::move(task));
   }
   store.queue->create();
   for (const Task& task : tasks_of(job.layout())) {

@@ -13,8 +13,11 @@ namespace meanwhile::runtime {
 // The record a worker writes at every heartbeat, and how old it is.
 struct LiveRecord {
   std::string worker;
-  Json said;
+  Json said;  // an object
   double age_s = 0;
+
+  // As it says itself: any text.
+  std::vector<std::string> tasks() const;
 };
 std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord& job);
 

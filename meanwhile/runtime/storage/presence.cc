@@ -21,9 +21,9 @@ Presence PresenceCheck::look(double now_s) {
 
 Presence PresenceCheck::look_at_record(double now_s) {
   const auto found = get_json(blobs_, Names::job());
-  if (found && found->is_object()) {
+  if (found) {
     tries_ = 0;
-    return found->value("id", Json()) == Json(job_.id) ? Presence::kHere : Presence::kGone;
+    return base::text_or(*found, "id", "") == job_.id ? Presence::kHere : Presence::kGone;
   }
   if (tries_ == 0) pace_ = {};
   if (++tries_ <= kTriesToFind) {

@@ -1,8 +1,10 @@
 #include "meanwhile/runtime/storage/record.h"
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/base/version.h"
+#include "meanwhile/storage/signed_blobs.h"
 
 namespace meanwhile::runtime {
 
@@ -12,6 +14,22 @@ using base::ErrorKind;
 namespace {
 
 constexpr int kFormat = 1;
+
+// get() would turn 1.5, 2^64 and true into integers.
+std::int64_t whole_number(const Json& json) {
+  const bool fits =
+      json.is_number_integer() &&
+      (!json.is_number_unsigned() || json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
+  if (!fits) throw Error(ErrorKind::kInput, "found {}, expected an integer", json.dump());
+  return json.get<std::int64_t>();
+}
+
+// Names of learners stand in paths.
+bool is_word(const std::string& text) {
+  return !text.empty() && text.size() <= 64 &&
+         text.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == text.npos;
+}
 
 Json outline_to_json(const data::Outline& outline) {
   return {{"sparse", outline.sparse},
@@ -31,15 +49,18 @@ data::Outline outline_from_json(const Json& json) {
   data::Outline outline;
   json.at("sparse").get_to(outline.sparse);
   json.at("float64").get_to(outline.float64);
-  json.at("cols").get_to(outline.cols);
-  json.at("shard_rows").get_to(outline.shard_rows);
-  json.at("shard_stored").get_to(outline.shard_stored);
+  outline.cols = whole_number(json.at("cols"));
+  for (const Json& rows : json.at("shard_rows")) outline.shard_rows.push_back(whole_number(rows));
+  for (const Json& count : json.at("shard_stored")) {
+    outline.shard_stored.push_back(whole_number(count));
+  }
   json.at("labelled").get_to(outline.labelled);
   json.at("weighted").get_to(outline.weighted);
   json.at("sha256").get_to(outline.sha256);
   json.at("label_values").get_to(outline.label_values);
   json.at("class_names").get_to(outline.class_names);
   json.at("feature_names").get_to(outline.feature_names);
+  data::check(outline);
   return outline;
 }
 
@@ -67,6 +88,30 @@ void settle_id(JobRecord& record) {
   record.id = hash.hex().substr(0, 16);
 }
 
+void check(const JobRecord& record) {
+  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kInput, "{}", what); };
+  if (!is_word(record.learner)) {
+    refuse(fmt::format("'{}' is not the name of a learner", record.learner));
+  }
+  if (!record.parameters.is_object()) refuse("the parameters are not a JSON object");
+  if (record.eval && record.eval->shard_rows.size() != record.data.shard_rows.size()) {
+    refuse("held-out data of another number of shards");
+  }
+  if (record.eval && record.eval->cols != record.data.cols) {
+    refuse(fmt::format("held-out data of {} columns, and data of {}", record.eval->cols,
+                       record.data.cols));
+  }
+  if (record.rounds_done < 0 || record.rounds_done > kMostSteps) {
+    refuse(fmt::format("{} rounds done, expected 0 to {}", record.rounds_done, kMostSteps));
+  }
+  if (!(record.lease_s >= 1 && record.lease_s <= kLongestLeaseSeconds)) {
+    refuse(fmt::format("a lease of {} s, expected 1 to {}", record.lease_s, kLongestLeaseSeconds));
+  }
+  if (record.memory_every < 1 || record.memory_every > kMostSteps) {
+    refuse(fmt::format("memory saved every {} steps, expected 1 or more", record.memory_every));
+  }
+}
+
 Json to_json(const JobRecord& record) {
   Json json = {{"kind", "job"}, {"id", record.id}};
   json.update(essence(record));
@@ -77,65 +122,76 @@ Json to_json(const JobRecord& record) {
 }
 
 JobRecord record_from_json(const Json& json, const std::string& name) {
-  // Not value(), which throws where there is something of another type.
-  const auto holds = [&](const char* key, const Json& value) {
-    return json.is_object() && json.contains(key) && json[key] == value;
-  };
-  if (!holds("kind", "job")) {
+  if (base::text_or(json, "kind", "") != "job") {
     throw Error(ErrorKind::kInput, "{}: is not the record of a job", name);
   }
-  const Json said = json.value("version", Json());
-  const std::string version = said.is_string() ? said.get<std::string>() : "";
-  if (!holds("format", kFormat) || version != base::kVersion) {
+  const std::string version = base::text_or(json, "version", "");
+  if (version != base::kVersion) {
     throw Error(ErrorKind::kInput,
                 "{}: the job was submitted by meanwhile {}, and this is {}; every worker must be "
                 "of the version that submitted",
                 name, version.empty() ? "of an unknown version" : version, base::kVersion);
   }
+  if (const std::int64_t format = base::integer_or(json, "format", -1); format != kFormat) {
+    throw Error(ErrorKind::kInput, "{}: the record has format {}, this program reads format {}",
+                name, format, kFormat);
+  }
+  try {
+    JobRecord record = fields_from_json(json);
+    JobRecord again = record;
+    settle_id(again);
+    if (again.id != record.id) {
+      throw Error(ErrorKind::kInput, "was changed since it was written");
+    }
+    return record;
+  } catch (Error& e) {
+    throw e.in(name);
+  }
+}
+
+JobRecord fields_from_json(const Json& json) {
   try {
     JobRecord record;
     json.at("id").get_to(record.id);
-    record.version = version;
+    json.at("version").get_to(record.version);
     json.at("learner").get_to(record.learner);
     record.parameters = json.at("parameters");
-    json.at("seed").get_to(record.seed);
+    record.seed = json.at("seed").is_number_unsigned()
+                      ? json["seed"].get<std::uint64_t>()
+                      : static_cast<std::uint64_t>(whole_number(json["seed"]));
     record.data = outline_from_json(json.at("data"));
     if (json.contains("eval")) record.eval = outline_from_json(json.at("eval"));
     json.at("state_sha256").get_to(record.state_sha256);
-    json.at("rounds_done").get_to(record.rounds_done);
+    record.rounds_done = whole_number(json.at("rounds_done"));
     if (json.contains("memory_sha256")) json["memory_sha256"].get_to(record.memory_sha256);
     json.at("lease_s").get_to(record.lease_s);
-    record.memory_every =
-        json.at("memory_every").is_number_integer() ? json["memory_every"].get<std::int64_t>() : 0;
-    record.about = json.value("about", Json::object());
-    JobRecord again = record;
-    settle_id(again);
-    if (again.id != record.id || record.data.shard_rows.empty() ||
-        record.data.shard_rows.size() != record.data.shard_stored.size() ||
-        !(record.lease_s >= 1) || record.memory_every < 1) {
-      throw Error(ErrorKind::kInput, "{}: was changed since it was written", name);
-    }
+    record.memory_every = whole_number(json.at("memory_every"));
+    if (json.contains("about") && json["about"].is_object()) record.about = json["about"];
+    check(record);
     return record;
   } catch (const Json::exception& e) {
-    throw Error(ErrorKind::kInput, "{}: {}", name, e.what());
+    throw Error(ErrorKind::kInput, "{}", e.what());
   }
 }
 
 std::optional<JobRecord> find_job(storage::BlobStore& blobs) {
-  const auto blob = blobs.get(Names::job());
+  const auto blob = blobs.get_at_most(Names::job(), kMostRecordBytes);
   if (!blob) return std::nullopt;
   const auto* text = reinterpret_cast<const char*>(blob->bytes.data());
-  return record_from_json(Json::parse(text, text + blob->bytes.size(), nullptr, false),
-                          fmt::format("{}/{}", blobs.name(), Names::job()));
+  const std::string name = fmt::format("{}/{}", blobs.name(), Names::job());
+  if (storage::is_signed(blob->bytes)) {
+    throw Error(ErrorKind::kInput, "{}: the job is signed; {} must name the secret", name,
+                base::parameter("secret_file"));
+  }
+  return record_from_json(base::parse_json({text, blob->bytes.size()}, name), name);
 }
 
-std::optional<Json> get_json(storage::BlobStore& blobs, const std::string& name) {
-  const auto blob = blobs.get(name);
+std::optional<Json> get_json(storage::BlobStore& blobs, const std::string& name,
+                             std::size_t most_bytes) {
+  const auto blob = blobs.get_at_most(name, most_bytes);
   if (!blob) return std::nullopt;
   const auto* text = reinterpret_cast<const char*>(blob->bytes.data());
-  Json json = Json::parse(text, text + blob->bytes.size(), nullptr, false);
-  if (json.is_discarded()) return std::nullopt;
-  return json;
+  return base::try_parse_object({text, blob->bytes.size()});
 }
 
 storage::Bytes json_bytes(const Json& json) {

@@ -28,26 +28,40 @@ struct JobRecord {
   std::string memory_sha256;                 // of the memory before step 0; empty: it is zeros
   double lease_s = 30;                       // a worker that gave no sign for so long has gone
   std::int64_t memory_every = kMemoryEvery;  // steps between two saves of the shards' memory
-  Json about;  // for the user: files, command, when and where it was submitted
+  Json about = Json::object();  // for the user: files, command, when and where it was submitted
 
   int shards() const { return static_cast<int>(data.shard_rows.size()); }
   Layout layout() const { return layout_of(shards()); }
   Names names() const { return {id}; }
 };
 
+// The longest lease: that of Azure's queues.
+inline constexpr double kLongestLeaseSeconds = 7 * 24 * 3600;
+// Bytes of a record that a worker writes of itself; of others (job.json may hold names of columns).
+inline constexpr std::size_t kMostLiveBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMostRecordBytes = base::kMostJsonBytes;
+
 // Settles `id` from all the rest but lease_s, memory_every and about: no bit depends on these.
 void settle_id(JobRecord& record);
 
+// THROWS Error(kInput) when a field is out of range.
+void check(const JobRecord& record);
+
 Json to_json(const JobRecord& record);
-// THROWS Error(kInput), `name` first, for what is no record, or one of another version of the
-// program: that might compute other bits.
+// THROWS Error(kInput), `name` first, for what is no record, for one of another version of the
+// program, which might compute other bits, and for one whose id is not that of its contents or
+// whose numbers are out of range: whoever may write to a store may write job.json.
 JobRecord record_from_json(const Json& json, const std::string& name);
+// The fields alone, each in its range; the id is what `json` says. THROWS Error(kInput).
+JobRecord fields_from_json(const Json& json);
 
 // The job at a store; nothing when there is none. THROWS as record_from_json and the store.
 std::optional<JobRecord> find_job(storage::BlobStore& blobs);
 
-// Small JSON blobs. Nothing when there is none, or when what came is no JSON (cut on its way).
-std::optional<Json> get_json(storage::BlobStore& blobs, const std::string& name);
+// The record in a blob, an object. Nothing when there is none, or when the blob holds something
+// else: it was cut on its way, or no worker wrote it. THROWS as BlobStore::get_at_most.
+std::optional<Json> get_json(storage::BlobStore& blobs, const std::string& name,
+                             std::size_t most_bytes = kMostRecordBytes);
 storage::Bytes json_bytes(const Json& json);
 
 }  // namespace meanwhile::runtime

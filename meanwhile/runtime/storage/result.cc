@@ -6,6 +6,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/checked.h"
+#include "meanwhile/runtime/storage/history.h"
 #include "meanwhile/runtime/storage/pace.h"
 
 namespace meanwhile::runtime {
@@ -15,14 +16,21 @@ using base::ErrorKind;
 
 namespace {
 
-constexpr int kResultTries = 20;  // to read a blob that must be there
+constexpr int kResultTries = 20;      // to read a blob that must be there
+constexpr double kMostSeconds = 1e9;  // that a record is believed
+constexpr double kLongestCancelSeconds = 600;
+
+// Adds the count of a record, if there is one. A sum that is too large stays at the largest number.
+void add_count(const Json& record, const char* key, std::int64_t& sum) {
+  if (__builtin_add_overflow(sum, base::count_or(record, key, 0), &sum)) sum = INT64_MAX;
+}
 
 }  // namespace
 
 std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
   auto ended = get_json(blobs, job.names().result());
-  if (ended && ended->value("status", "") == "failed") {
-    throw Error(ErrorKind::kFailed, "the job has failed: {}", ended->value("error", ""));
+  if (ended && base::text_or(*ended, "status", "") == "failed") {
+    throw Error(ErrorKind::kFailed, "the job has failed: {}", base::text_or(*ended, "error", ""));
   }
   return ended;
 }
@@ -49,29 +57,30 @@ Json bill(storage::BlobStore& blobs, const JobRecord& job, const Prices& prices)
     said[record.worker] = std::move(record.said);
   }
   for (const storage::BlobInfo& blob : blobs.list(names.usages())) {
-    if (auto json = get_json(blobs, blob.name)) {
+    if (blob.bytes > std::int64_t{kMostLiveBytes}) continue;
+    if (auto json = get_json(blobs, blob.name, kMostLiveBytes)) {
       said[blob.name.substr(names.usages().size())] = std::move(*json);
     }
   }
-  Json requests = Json::object();
-  for (const char* kind : storage::kRequestNames) requests[kind] = 0;
+  std::map<std::string, std::int64_t> by_kind;
   double seconds = 0;
   std::int64_t total = 0, sent = 0, received = 0, retries = 0, polls = 0, workers = 0;
   for (const auto& [worker, json] : said) {
-    seconds += json.value("seconds", 0.0);
-    polls += json.value("polls", std::int64_t{0});
+    seconds += std::clamp(base::number_or(json, "seconds", 0), 0.0, kMostSeconds);
+    add_count(json, "polls", polls);
     workers += json.contains("tasks") ? 1 : 0;
-    const Json usage = json.value("usage", Json::object());
-    sent += usage.value("bytes_sent", std::int64_t{0});
-    received += usage.value("bytes_received", std::int64_t{0});
-    retries += usage.value("retries", std::int64_t{0});
-    const Json counts = usage.value("requests", Json::object());
+    const Json& usage = base::member_or_null(json, "usage");
+    add_count(usage, "bytes_sent", sent);
+    add_count(usage, "bytes_received", received);
+    add_count(usage, "retries", retries);
+    const Json& counts = base::member_or_null(usage, "requests");
     for (const char* kind : storage::kRequestNames) {
-      const auto count = counts.value(kind, std::int64_t{0});
-      requests[kind] = requests[kind].get<std::int64_t>() + count;
-      total += count;
+      add_count(counts, kind, by_kind[kind]);
+      add_count(counts, kind, total);
     }
   }
+  Json requests = Json::object();
+  for (const char* kind : storage::kRequestNames) requests[kind] = by_kind[kind];
   const double for_time = seconds / 3600 * prices.per_hour;
   const double for_requests = static_cast<double>(total) / 1e6 * prices.per_million_requests;
   return {{"workers", workers},
@@ -95,8 +104,8 @@ Status status_of(storage::Store& store, const JobRecord& job) {
   Status status;
   status.rounds = job.rounds_done;
   if (auto result = get_json(blobs, names.result())) {
-    status.state = result->value("status", "done");
-    status.rounds = result->value("rounds", std::int64_t{0});
+    status.state = base::text_or(*result, "status", "done");
+    status.rounds = base::count_or(*result, "rounds", 0);
     status.result = std::move(*result);
     return status;
   }
@@ -104,11 +113,11 @@ Status status_of(storage::Store& store, const JobRecord& job) {
   bool alive = false;
   for (const LiveRecord& record : status.workers) {
     alive |= record.age_s <= job.lease_s;
-    status.step = std::max(status.step, record.said.value("step", std::int64_t{0}));
-    if (record.said.value("rounds", std::int64_t{0}) >= status.rounds) {
-      status.rounds = record.said.value("rounds", std::int64_t{0});
-      status.rounds_left = record.said.value("rounds_left", std::int64_t{0});
-      status.round_s = record.said.value("round_s", 0.0);
+    status.step = std::max(status.step, base::count_or(record.said, "step", 0));
+    if (base::count_or(record.said, "rounds", 0) >= status.rounds) {
+      status.rounds = base::count_or(record.said, "rounds", 0);
+      status.rounds_left = base::count_or(record.said, "rounds_left", 0);
+      status.round_s = std::clamp(base::number_or(record.said, "round_s", 0), 0.0, kMostSeconds);
     }
   }
   for (const storage::BlobInfo& blob : blobs.list(names.states())) {
@@ -139,9 +148,9 @@ std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
   if (!ended) return std::nullopt;
   Result result;
   result.model = result_blob(blobs, names.model(), clock).bytes;
-  if (const auto metrics = blobs.get(names.metrics())) {
-    result.metrics.assign(reinterpret_cast<const char*>(metrics->bytes.data()),
-                          metrics->bytes.size());
+  if (const auto history = get_history(blobs, names.metrics())) {
+    result.metrics = text_of(history->lines);
+    result.metrics_whole = history->whole;
   }
   result.ended = std::move(*ended);
   return result;
@@ -152,7 +161,8 @@ int cancel(storage::Store& store, const JobRecord& job, base::Clock& clock) {
   store.blobs->put(names.cancelled(), json_bytes(Json::object()));
   Pace pace;
   int left = 0;
-  for (const double begin_s = clock.time_s(); clock.time_s() - begin_s < job.lease_s;) {
+  for (const double begin_s = clock.time_s();
+       clock.time_s() - begin_s < std::min(job.lease_s, kLongestCancelSeconds);) {
     left = 0;
     for (const LiveRecord& record : live_records(*store.blobs, job)) {
       left += record.age_s <= job.lease_s ? 1 : 0;

@@ -40,10 +40,13 @@ struct Status {
 Status status_of(storage::Store& store, const JobRecord& job);
 
 struct Result {
-  Json ended;            // result.json
-  storage::Bytes model;  // a model file
-  std::string metrics;   // lines
+  Json ended;                  // result.json
+  storage::Bytes model;        // a model file
+  std::string metrics;         // lines: all that could be read
+  bool metrics_whole = false;  // the lines are those that were put, none missing or changed
 };
+inline constexpr const char* kDamagedMetrics =
+    "the metrics at the store are damaged: lines may be missing or wrong; the model is whole";
 // Nothing when the job has not ended. THROWS Error(kFailed) with its message when it has failed.
 std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
                                 base::Clock& clock);
@@ -56,8 +59,8 @@ std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job);
 // Removes what is left of an ended job beside its result, if the worker that wrote that did not.
 void tidy_up(storage::Store& store, const JobRecord& job);
 
-// Ends the job for all workers and removes all of it. Waits for its workers to leave, a lease at
-// most. Returns how many had not left then.
+// Ends the job for all workers and removes all of it. Waits for its workers to leave, a lease or
+// ten minutes at most. Returns how many had not left then.
 int cancel(storage::Store& store, const JobRecord& job, base::Clock& clock);
 
 }  // namespace meanwhile::runtime

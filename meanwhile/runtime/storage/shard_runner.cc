@@ -52,6 +52,8 @@ bool ShardRunner::catch_up() {
     // The newest may be gone, or not yet readable: the one before does as well.
     const auto state = get_sealed(blobs_, names_.state(step));
     if (!state) continue;
+    // Every round takes a step: a state of more rounds is not of this job.
+    if (job::rounds_of(state->file) > job_.rounds_done + step) continue;
     main_ = attached(state->file, {});
     learner_ = main_->learner.get();
     step_ = step;

@@ -79,9 +79,9 @@ void Share::drop_tasks_held_twice() {
   not_first_.clear();
   for (const LiveRecord& record : live_records(blobs_, job_)) {
     if (record.worker >= worker_ || record.age_s > job_.lease_s) continue;
-    const Json tasks = record.said.value("tasks", Json::array());
+    const std::vector<std::string> tasks = record.tasks();
     for (const Task& task : twice) {
-      if (std::find(tasks.begin(), tasks.end(), Json(task.text())) != tasks.end()) {
+      if (std::find(tasks.begin(), tasks.end(), task.text()) != tasks.end()) {
         leases_.drop(task);
       }
     }

@@ -63,33 +63,34 @@ job::SecondsByPhase seconds_of(const job::RunDirectory& directory, std::int64_t 
   job::SecondsByPhase seconds;
   std::istringstream lines(base::read_file(directory.path() / "metrics.jsonl"));
   for (std::string text; std::getline(lines, text);) {
-    const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object()) continue;
+    const auto line = base::try_parse_object(text);
+    if (!line) continue;
     learn::Outcome outcome;
-    if (line.contains("round")) {
+    if (line->contains("round")) {
       // All lines up to this one are of the run that was resumed.
-      if (line["round"].get<std::int64_t>() <= rounds_before) {
+      if (base::count_or(*line, "round", 0) <= rounds_before) {
         seconds = {};
         continue;
       }
     } else {
-      outcome.phase =
-          line.value("phase", "") == "prepare" ? learn::Phase::kPrepare : learn::Phase::kScore;
+      outcome.phase = base::text_or(*line, "phase", "") == "prepare" ? learn::Phase::kPrepare
+                                                                     : learn::Phase::kScore;
     }
-    const Json said = line.value("seconds_by_phase", Json::object());
-    seconds.add(outcome, said.value("work", 0.0), said.value("exchange", 0.0),
-                line.value("seconds", 0.0));
+    const Json& said = base::member_or_null(*line, "seconds_by_phase");
+    seconds.add(outcome, base::number_or(said, "work", 0), base::number_or(said, "exchange", 0),
+                base::number_or(*line, "seconds", 0));
   }
   return seconds;
 }
 
 void take_ending(const Json& ended, job::TrainResult& result) {
   result.done = true;
-  result.rounds = ended.value("rounds", std::int64_t{0});
-  result.stopped_because = ended.value("stopped_because", "");
-  result.objective = ended.value("objective", result.objective);
-  result.model_sha256 = ended.value("model_sha256", "");
-  result.record = ended.value("record", Json::object());
+  result.rounds = base::count_or(ended, "rounds", 0);
+  result.stopped_because = base::text_or(ended, "stopped_because", "");
+  result.objective = base::number_or(ended, "objective", result.objective);
+  result.model_sha256 = base::text_or(ended, "model_sha256", "");
+  const Json& record = base::member_or_null(ended, "record");
+  result.record = record.is_object() ? record : Json::object();
 }
 
 }  // namespace
@@ -162,6 +163,7 @@ job::Trained StorageRuntime::train(const job::Worker&, const job::Training& trai
     if (training.resumed) directory.keep_metrics(training.rounds_done);
     base::SystemClock clock;
     const Json ended = fetch_result(*opened, job, options_.prices, directory, clock);
+    if (!ended["metrics_whole"].get<bool>()) training.observer.note(kDamagedMetrics);
     take_ending(ended, result);
     trained.record["bill"] = ended["bill"];
     result.seconds_by_phase = seconds_of(directory, training.rounds_done);
@@ -269,14 +271,17 @@ Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
   directory.write_metrics(before + result->metrics);
   write_model(*opened.store.blobs, job, *result, directory, clock);
   Json ended = result->ended;
+  ended["metrics_whole"] = result->metrics_whole;
   ended["bill"] = bill(*opened.store.blobs, job, prices);
   Json fields = {{"status", "done"}, {"finished", true}, {"shards", job.shards()}};
   for (const char* name :
        {"rounds", "rounds_left", "stopped_because", "model_sha256", "objective", "bill"}) {
     if (ended.contains(name)) fields[name] = ended[name];
   }
-  fields["seconds"] = directory.run().value("seconds", Json::object());
-  fields["seconds"]["train"] = ended.value("elapsed_s", 0.0);
+  const Json run = directory.run();
+  const Json& seconds = base::member_or_null(run, "seconds");
+  fields["seconds"] = seconds.is_object() ? seconds : Json::object();
+  fields["seconds"]["train"] = base::number_or(ended, "elapsed_s", 0);
   directory.write_run(fields);
   return ended;
 }

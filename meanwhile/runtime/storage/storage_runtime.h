@@ -47,7 +47,8 @@ struct SubmittedRun {
 SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registry,
                         const StorePlace& place, double lease_s, job::Observer& observer);
 
-// Writes the result of a finished job to a run directory, with its bill. Returns how the job ended.
+// Writes the result of a finished job to a run directory, with its bill. Returns how the job ended,
+// and as "metrics_whole" whether the metrics are as they were put (kDamagedMetrics).
 // THROWS Error(kInput) when it has not ended, Error(kFailed) when it failed.
 Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
                   job::RunDirectory& directory, base::Clock& clock);

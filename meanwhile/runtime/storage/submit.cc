@@ -24,13 +24,11 @@ namespace {
 constexpr int kLeastUploads = 4;  // at the same time: waiting for a store takes no core
 
 [[noreturn]] void refuse(const storage::BlobStore& blobs, const JobRecord& there) {
-  const std::string unknown = "at an unknown time";
   throw Error(ErrorKind::kUsage,
               "{} holds another job ({} of {} rows, submitted {}); give this one a place of its "
               "own, or remove that one with 'meanwhile cancel --store {}'",
               blobs.name(), there.learner, there.data.rows(),
-              there.about.is_object() ? there.about.value("submitted", unknown) : unknown,
-              blobs.name());
+              base::text_or(there.about, "submitted", "at an unknown time"), blobs.name());
 }
 
 // Makes the store this job's, or finds that it is. Returns whether the job was there.
@@ -106,6 +104,8 @@ Submitted submit(storage::Store& store, const Submission& submission,
   job.memory_every = submission.memory_every;
   job.about = submission.about;
   settle_id(job);
+  check(job);
+  data::check(job.data);
 
   const Names names = job.names();
   storage::BlobStore& blobs = *store.blobs;

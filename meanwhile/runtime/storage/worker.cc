@@ -104,7 +104,7 @@ WorkerResult work(storage::Store& store, const storage::Meter& meter, const JobR
   if (auto ended = ended_job(*store.blobs, job)) {
     tidy_up(store, job);
     WorkerResult result;
-    result.rounds = ended->value("rounds", std::int64_t{0});
+    result.rounds = base::count_or(*ended, "rounds", 0);
     result.ended = std::move(*ended);
     return result;
   }

@@ -27,7 +27,7 @@ bool WorkerMachine::check_activities() {
 // Whether the job has ended, or is gone: then there is nothing more to do for any worker.
 bool WorkerMachine::check_ended() {
   if (auto ended = ended_job(*store_.blobs, job_)) {
-    result_.rounds = ended->value("rounds", runner_.rounds());
+    result_.rounds = base::count_or(*ended, "rounds", runner_.rounds());
     result_.ended = std::move(*ended);
     end(Ending::kDone);
     return true;

@@ -159,7 +159,7 @@ void WorkerMachine::fail(std::exception_ptr error) {
     end(Ending::kGone);
     try {
       if (auto ended = ended_job(*store_.blobs, job_)) {
-        result_.rounds = ended->value("rounds", std::int64_t{0});
+        result_.rounds = base::count_or(*ended, "rounds", 0);
         result_.ended = std::move(*ended);
         end(Ending::kDone);
       }
