@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
@@ -37,6 +38,13 @@ void StoreFlags::add_to(const FlagTable& table, bool required) {
                  "AZURE_STORAGE_SAS_TOKEN in the environment");
   flag.type("URL").group("Storage");
   if (required) flag.required();
+  table
+      .text("--secret-file", secret_file_,
+            "file with a secret of 16 bytes or more that all workers of the job share: blobs are "
+            "signed with it, and what is not is refused (default: MEANWHILE_STORE_SECRET in the "
+            "environment, or no signatures)")
+      .type("FILE")
+      .group("Storage");
 }
 
 void StoreFlags::add_prices(const FlagTable& table) {
@@ -55,10 +63,29 @@ storage::Location StoreFlags::location() const {
   }
 }
 
+std::string StoreFlags::secret() const {
+  std::string text;
+  if (!secret_file_.empty()) {
+    try {
+      text = base::read_file(secret_file_);
+    } catch (Error& e) {
+      throw e.in("--secret-file");
+    }
+  } else if (const char* said = std::getenv("MEANWHILE_STORE_SECRET"); said != nullptr) {
+    text = said;
+  }
+  // An editor ends the last line.
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  if (!secret_file_.empty() && text.empty()) {
+    throw Error(ErrorKind::kUsage, "--secret-file: {} is empty", secret_file_);
+  }
+  return text;
+}
+
 void StoreFlags::check() const { static_cast<void>(open()); }
 
 std::unique_ptr<OpenStore> StoreFlags::open() const {
-  return std::make_unique<OpenStore>(location(), credentials());
+  return std::make_unique<OpenStore>(location(), credentials(), secret());
 }
 
 runtime::StorePlace StoreFlags::place() const {

@@ -39,8 +39,10 @@ class StoreFlags {
 
  private:
   storage::Location location() const;
+  // Of the file, or of the environment; empty: blobs are not signed. THROWS Error(kUsage).
+  std::string secret() const;
 
-  std::string url_;
+  std::string url_, secret_file_;
   runtime::Prices prices_;
 };
 

@@ -5,8 +5,10 @@
 
 #include <cctype>
 #include <random>
+#include <utility>
 
 #include "meanwhile/base/version.h"
+#include "meanwhile/storage/signed_blobs.h"
 
 namespace meanwhile::runtime {
 
@@ -23,6 +25,14 @@ std::string host() {
 }
 
 }  // namespace
+
+OpenStore::OpenStore(const storage::Location& location, const storage::Credentials& credentials,
+                     const std::string& secret)
+    : store(storage::open(location, credentials, meter)) {
+  if (!secret.empty()) {
+    store.blobs = storage::signed_blobs(std::move(store.blobs), secret, {Names::job()});
+  }
+}
 
 MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job) {
   const learn::Entry& entry = registry.at(job.learner);

@@ -12,8 +12,9 @@
 namespace meanwhile::runtime {
 
 struct OpenStore {
-  OpenStore(const storage::Location& location, const storage::Credentials& credentials)
-      : store(storage::open(location, credentials, meter)) {}
+  // With a secret, every blob is signed (storage/signed_blobs.h).
+  OpenStore(const storage::Location& location, const storage::Credentials& credentials,
+            const std::string& secret = "");
   storage::Meter meter;
   storage::Store store;
 };
