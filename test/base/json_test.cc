@@ -1,5 +1,6 @@
 #include "meanwhile/base/json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,11 +20,11 @@ TEST(Json, DeepNestingIsRefusedByName) {
             "job.json: is nested deeper than 64 levels");
   EXPECT_FALSE(try_parse_json(nested(200'000)));
   EXPECT_FALSE(try_parse_json(std::string(1'000'000, '[')));
-  EXPECT_FALSE(try_parse_json("{\"about\":" + std::string(1'000'000, '[')));
+  EXPECT_FALSE(try_parse_json(fmt::format("{{\"about\":{}", std::string(1'000'000, '['))));
 }
 
 TEST(Json, BracketsInStringsDoNotCount) {
-  const std::string text = "[\"" + std::string(200, '[') + R"(\"]]]\\", "{{"])";
+  const std::string text = fmt::format("[\"{}{}", std::string(200, '['), R"(\"]]]\\", "{{"])");
   EXPECT_EQ(parse_json(text, "a").size(), 2u);
 }
 
@@ -32,15 +33,14 @@ TEST(Json, LargeTextAndManyKeysAreRefused) {
             "record: has 9 bytes, the limit is 8");
   const auto object = [](int keys) {
     std::string text = "{";
-    for (int i = 0; i < keys; ++i)
-      text += "\"" + std::to_string(i) + (i + 1 < keys ? "\":0," : "\":0");
+    for (int i = 0; i < keys; ++i) text += fmt::format("\"{}\":0{}", i, i + 1 < keys ? "," : "");
     return text + "}";
   };
   EXPECT_EQ(parse_json(object(kMostJsonKeys), "a").size(), static_cast<std::size_t>(kMostJsonKeys));
   EXPECT_EQ(input_error_of([&] { parse_json(object(kMostJsonKeys + 1), "a"); }),
             "a: has an object of more than 1000 keys");
   // Each object counts for itself.
-  EXPECT_TRUE(try_parse_json("[" + object(600) + "," + object(600) + "]"));
+  EXPECT_TRUE(try_parse_json(fmt::format("[{},{}]", object(600), object(600))));
 }
 
 TEST(Json, WhatIsNoJsonIsNamedOrNothing) {

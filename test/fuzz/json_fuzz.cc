@@ -1,4 +1,6 @@
 // Text from outside as JSON: what is accepted can be copied, compared, printed and read by type.
+#include <fmt/format.h>
+
 #include "meanwhile/base/json.h"
 #include "test/fuzz/fuzz.h"
 
@@ -9,9 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
   const auto json = base::try_parse_json(text);
   const std::string problem = fuzz::outcome([&] { base::parse_json(text, "input"); });
-  if (json.has_value() != problem.empty()) fuzz::fail("the two functions disagree: " + problem);
+  if (json.has_value() != problem.empty())
+    fuzz::fail(fmt::format("the two functions disagree: {}", problem));
   if (!json) {
-    if (!problem.starts_with("input: ")) fuzz::fail("the error has no name: " + problem);
+    if (!problem.starts_with("input: "))
+      fuzz::fail(fmt::format("the error has no name: {}", problem));
     return 0;
   }
   const base::Json copy = *json;

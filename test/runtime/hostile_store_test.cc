@@ -38,7 +38,7 @@ const std::vector<std::string> kStrange = {"[]",
                                            R"({"usage": {"bytes_sent": 9223372036854775807}})",
                                            R"({"seconds": 1e308})",
                                            std::string(1'000'000, '['),
-                                           R"({"a":)" + std::string(200'000, '{')};
+                                           fmt::format(R"({{"a":{})", std::string(200'000, '{'))};
 
 TEST(StrangeRecords, DoNotHideAJob) {
   const Job job(toy({.max_iter = 3}), 3);
@@ -72,7 +72,8 @@ TEST(StrangeRecords, ThatAreTooLargeAreNotRead) {
   Place place;
   const JobRecord record = job.submit(place, 1).job;
   const auto opened = place.open();
-  const std::string large = R"({"seconds": 100)" + std::string(kMostLiveBytes, ' ') + "}";
+  const std::string large =
+      fmt::format(R"({{"seconds": 100{}}})", std::string(kMostLiveBytes, ' '));
   opened->store.blobs->put(record.names().live("large"), as_blob(large));
   opened->store.blobs->put(record.names().usage("large"), as_blob(large));
   EXPECT_TRUE(live_records(*opened->store.blobs, record).empty());

@@ -244,7 +244,7 @@ TEST(FindJob, FindsNothingARecordOrAnError) {
   EXPECT_EQ(find_job(blobs)->id, example().id);
   blobs.put(Names::job(), json_bytes(Json::array()));
   EXPECT_THROW(find_job(blobs), base::Error);
-  const std::string nested = R"({"kind":"job","about":)" + std::string(200'000, '[');
+  const std::string nested = fmt::format(R"({{"kind":"job","about":{})", std::string(200'000, '['));
   blobs.put(Names::job(), std::as_bytes(std::span(nested)));
   EXPECT_THAT(input_error_of([&] { find_job(blobs); }),
               HasSubstr("job.json: is nested deeper than 64 levels"));

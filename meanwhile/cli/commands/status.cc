@@ -76,7 +76,9 @@ class StatusCommand {
                                    job.id, job.learner, job.data.rows(), job.data.cols,
                                    job.shards(), base::text_or(job.about, "submitted", "?"));
     text += status.state;
-    if (status.state == "failed") text += ": " + base::text_or(status.result, "error", "");
+    if (status.state == "failed") {
+      text += fmt::format(": {}", base::text_or(status.result, "error", ""));
+    }
     text += fmt::format(": {} rounds done", status.rounds);
     if (status.state == "done") {
       return text + fmt::format(", {}\n", base::text_or(status.result, "stopped_because", ""));
