@@ -3,7 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
+
+#include "meanwhile/base/error.h"
 
 namespace meanwhile::base {
 
@@ -14,17 +17,37 @@ int hardware_threads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+std::vector<std::thread> start_threads(int count, const std::function<void(int)>& body,
+                                       const std::function<void()>& stop) {
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(std::max(0, count)));
+  try {
+    for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
+  } catch (const std::exception& e) {
+    const auto* refused = dynamic_cast<const std::system_error*>(&e);
+    stop();
+    for (std::thread& thread : threads) thread.join();
+    throw Error(ErrorKind::kSystem, "cannot start {} threads: {} could be started: {}", count,
+                threads.size(), refused != nullptr ? refused->code().message() : e.what());
+  }
+  return threads;
 }
 
+ThreadPool::ThreadPool(int threads)
+    : threads_(start_threads(
+          threads - 1, [this](int i) { serve(i + 1); }, [this] { end(); })) {}
+
 ThreadPool::~ThreadPool() {
+  end();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::end() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
   }
   start_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void ThreadPool::run(std::int64_t tasks, const Task& task) {

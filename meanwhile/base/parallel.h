@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/base/mutex.h"
@@ -14,13 +15,34 @@ namespace meanwhile::base {
 // Threads the machine offers to this process (its CPU affinity mask), at least 1.
 int hardware_threads();
 
+// Starts `count` threads; thread i runs body(i), which must not throw. When one cannot be made,
+// calls `stop`, which makes the others return, joins them, and THROWS Error(kSystem) "cannot start
+// N threads". Every thread of the library is made here: a std::thread that is joinable, or that
+// waits on a condition, when an exception destroys it ends the program or stops it for ever.
+std::vector<std::thread> start_threads(int count, const std::function<void(int)>& body,
+                                       const std::function<void()>& stop);
+
+// Joins its threads when the block ends, also by an exception.
+class JoinThreads {
+ public:
+  explicit JoinThreads(std::vector<std::thread> threads) : threads_(std::move(threads)) {}
+  ~JoinThreads() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  JoinThreads(const JoinThreads&) = delete;
+  JoinThreads& operator=(const JoinThreads&) = delete;
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
 // Thread safety: run() is called by one thread at a time, never from inside a task.
 class ThreadPool {
  public:
   // `task` is in [0, tasks), `thread` in [0, size()): what is indexed by `thread` needs no lock.
   using Task = std::function<void(std::int64_t task, int thread)>;
 
-  // REQUIRES: threads >= 1. The caller of run() is one of them.
+  // REQUIRES: threads >= 1. The caller of run() is one of them. THROWS as start_threads().
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -33,10 +55,9 @@ class ThreadPool {
   void run(std::int64_t tasks, const Task& task);
 
  private:
+  void end();
   void serve(int thread);
   void take_tasks(int thread);
-
-  std::vector<std::thread> threads_;
 
   Mutex mutex_;
   Condition start_, end_;
@@ -48,6 +69,8 @@ class ThreadPool {
   std::uint64_t run_ MW_GUARDED_BY(mutex_) =
       0;  // counts runs, so that a thread joins each one once
   bool ending_ MW_GUARDED_BY(mutex_) = false;
+
+  std::vector<std::thread> threads_;  // last: they use all of the above from their first moment
 };
 
 }  // namespace meanwhile::base

@@ -1,9 +1,6 @@
 #include "meanwhile/runtime/threads.h"
 
 #include <exception>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
@@ -31,13 +28,6 @@ void run_worker(const std::function<void(const Worker&)>& body, const Worker& wo
   }
 }
 
-struct JoinAll {
-  std::vector<std::thread>& threads;
-  ~JoinAll() {
-    for (std::thread& thread : threads) thread.join();
-  }
-};
-
 }  // namespace
 
 Threads::Threads(const Options& options) : options_(options) {
@@ -64,22 +54,15 @@ void Threads::check(const job::RunSpec& spec) const {
 void Threads::each_worker(const std::function<void(const Worker&)>& body) {
   if (!options_.as_workers) return body({nullptr, options_.threads});
   transport::ThreadGroup group(options_.threads, options_.timeout_s);
-  std::vector<std::thread> others;
-  const JoinAll join{others};
-  try {
-    for (int rank = 1; rank < options_.threads; ++rank) {
-      others.emplace_back([&, rank] {
-        try {
-          run_worker(body, {&group.member(rank), 1, false});
-        } catch (const std::exception&) {  // the first worker throws the same
-        }
-      });
+  const auto other = [&](int number) {
+    try {
+      run_worker(body, {&group.member(number + 1), 1, false});
+    } catch (const std::exception&) {  // the first worker throws the same
     }
-  } catch (const std::system_error& e) {
-    group.member(0).fail(ErrorKind::kSystem, e.what());
-    throw Error(ErrorKind::kSystem, "{} {}: only {} could be started: {}",
-                base::parameter("threads"), options_.threads, others.size() + 1, e.what());
-  }
+  };
+  const base::JoinThreads join(base::start_threads(options_.threads - 1, other, [&] {
+    group.member(0).fail(ErrorKind::kSystem, "cannot start the other workers");
+  }));
   run_worker(body, {&group.member(0), 1});
 }
 

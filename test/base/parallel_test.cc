@@ -1,8 +1,12 @@
 #include "meanwhile/base/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -70,6 +74,70 @@ INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolOfSize, testing::Values(1, 2, 3, 5, 
                          [](const auto& size) { return std::to_string(size.param); });
 
 TEST(HardwareThreads, IsAtLeastOne) { EXPECT_GE(hardware_threads(), 1); }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MW_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MW_SANITIZED 1
+#endif
+#endif
+#ifndef MW_SANITIZED  // which cannot live with little memory
+
+// Address space for some of the threads, in a process of its own. Returns its exit code.
+template <class Body>
+int with_little_memory(const Body& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t bytes = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (256 << 20);
+    const rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+    alarm(60);  // a process that hangs is ended
+    _exit(body());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(ThreadPool, SaysAtOnceThatThreadsCannotBeMade) {
+  const int code = with_little_memory([] {
+    try {
+      ThreadPool pool(1000);
+    } catch (const Error& e) {
+      const std::string message = e.what();
+      return message.starts_with("cannot start 999 threads: ") ? 7 : 8;
+    }
+    return 9;
+  });
+  EXPECT_EQ(code, 7);
+}
+
+TEST(StartThreads, JoinsThoseThatRunWhenOneCannotBeMade) {
+  const int code = with_little_memory([] {
+    std::atomic<bool> stop = false;
+    std::atomic<int> ran = 0, returned = 0;
+    const auto body = [&](int) {
+      ++ran;
+      stop.wait(false);
+      ++returned;
+    };
+    try {
+      start_threads(1000, body, [&] {
+        stop = true;
+        stop.notify_all();
+      });
+    } catch (const Error& e) {
+      return e.kind() == ErrorKind::kSystem && ran == returned ? 7 : 8;
+    }
+    return 9;
+  });
+  EXPECT_EQ(code, 7);
+}
+
+#endif
 
 }  // namespace
 }  // namespace meanwhile::base

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <exception>
 #include <sstream>
-#include <thread>
 #include <vector>
 
 #include "meanwhile/base/clock.h"
@@ -202,8 +202,20 @@ WorkerResult StorageRuntime::work(const JobRecord& job, job::Observer& observer)
     }
   };
   {
-    std::vector<std::jthread> others;
-    for (int number = 1; number < options_.workers; ++number) others.emplace_back(run, number);
+    // No worker takes a task before all threads are there.
+    enum Start { kWait, kGo, kLeave };
+    std::atomic<Start> start = kWait;
+    const auto say = [&](Start what) {
+      start = what;
+      start.notify_all();
+    };
+    const auto other = [&](int number) {
+      start.wait(kWait);
+      if (start == kGo) run(number + 1);
+    };
+    const base::JoinThreads others(
+        base::start_threads(options_.workers - 1, other, [&] { say(kLeave); }));
+    say(kGo);
     run(0);
   }
   for (const std::exception_ptr& failure : failures) {

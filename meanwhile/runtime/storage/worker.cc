@@ -10,6 +10,7 @@
 
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/mutex.h"
+#include "meanwhile/base/parallel.h"
 #include "meanwhile/runtime/storage/result.h"
 #include "meanwhile/runtime/storage/worker_machine.h"
 
@@ -77,20 +78,30 @@ class ActivityThreads {
  public:
   ActivityThreads(ThreadEnvironment& environment, WorkerMachine& machine)
       : environment_(environment), machine_(machine) {
+    std::vector<Activity> beside;
     for (const Activity activity : kActivities) {
-      if (activity == Activity::kRounds) continue;
-      threads_.emplace_back([this, activity] { environment_.drive(machine_, activity); });
+      if (activity != Activity::kRounds) beside.push_back(activity);
     }
+    threads_ = base::start_threads(
+        static_cast<int>(beside.size()),
+        [this, beside](int i) {
+          environment_.drive(machine_, beside[static_cast<std::size_t>(i)]);
+        },
+        [this] { stop(); });
   }
   ~ActivityThreads() {
-    machine_.stop();
-    for (const Activity activity : kActivities) environment_.wake(activity);
+    stop();
     for (std::thread& thread : threads_) thread.join();
   }
   ActivityThreads(const ActivityThreads&) = delete;
   ActivityThreads& operator=(const ActivityThreads&) = delete;
 
  private:
+  void stop() {
+    machine_.stop();
+    for (const Activity activity : kActivities) environment_.wake(activity);
+  }
+
   ThreadEnvironment& environment_;
   WorkerMachine& machine_;
   std::vector<std::thread> threads_;
