@@ -12,6 +12,8 @@
 namespace meanwhile::base {
 
 // A whole file, read-only, mapped. THROWS Error(kInput) when it cannot be opened or is a directory.
+// A file that another process cuts short raises SIGBUS where its pages are touched: mapped_files.h
+// says which file it was.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -24,6 +26,7 @@ class MappedFile {
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  int slot_ = -1;  // in the table of mapped files
 };
 
 // Tells the system that the file pages behind `bytes` need not stay resident. They are read again
@@ -35,8 +38,20 @@ void release_mapped(std::span<const std::byte> bytes);
 // effort.
 void populate_mapped(std::span<const std::byte> bytes);
 
-// Writes path + ".partial", and on commit() syncs it and renames it to `path`. Destroyed without
-// commit(), it removes the partial file. THROWS Error(kSystem): disk full, no permission.
+// The ending of the names that FileWriter uses. A file of such a name that no process writes is
+// what a killed process left.
+inline constexpr std::string_view kPartialEnding = ".partial";
+
+// What survives a loss of power once a file is written.
+enum class Sync {
+  kNone,  // nothing for certain
+  kFile,  // the old file or the new one, whole
+  kAll,   // the new one
+};
+
+// Writes a file of a name of its own beside `path`, so that several writers never share one. On
+// commit() syncs it, renames it to `path` and syncs the directory. Destroyed without commit(), it
+// removes the partial file. THROWS Error(kSystem): disk full, no permission.
 class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path path);
@@ -48,8 +63,10 @@ class FileWriter {
   void write(std::string_view text);
   // Overwrites `bytes.size()` bytes at `offset`; the end of the file, where write() goes on, stays.
   void write_at(std::size_t offset, std::span<const std::byte> bytes);
+  // Reads what was written before. THROWS Error(kSystem) when there are fewer bytes.
+  void read_at(std::size_t offset, std::span<std::byte> bytes) const;
   std::size_t size() const { return size_; }
-  void commit();
+  void commit(Sync sync = Sync::kAll);
 
  private:
   std::filesystem::path path_, partial_;
@@ -58,7 +75,14 @@ class FileWriter {
 };
 
 // Writes the whole of `text` to `path` through a FileWriter.
-void write_file(const std::filesystem::path& path, std::string_view text);
+void write_file(const std::filesystem::path& path, std::string_view text, Sync sync = Sync::kAll);
+
+// Makes names that were added to, renamed in or removed from `folder` survive a loss of power.
+// File systems that cannot do so are left alone. THROWS Error(kSystem).
+void sync_directory(const std::filesystem::path& folder);
+
+// Removes files of partial names below `folder`. REQUIRES: no process writes there.
+void remove_partials(const std::filesystem::path& folder);
 
 // Adds `text` and an end of line to the file, in one piece: lines of several processes do not mix.
 // THROWS Error(kSystem).

@@ -195,7 +195,8 @@ void SafetensorsFile::parse(std::span<const std::byte> bytes) try {
   std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
   });
-  const std::span<const std::byte> data = bytes.subspan(data_begin);
+  header_ = {reinterpret_cast<const char*>(bytes.data()), data_begin};
+  data_ = bytes.subspan(data_begin);
   std::int64_t end = 0;
   for (const Placed& tensor : placed) {
     if (tensor.begin != end) {
@@ -216,14 +217,16 @@ void SafetensorsFile::parse(std::span<const std::byte> bytes) try {
     throw Error(ErrorKind::kInput, "{} bytes follow the last tensor", bytes.size() - promised);
   }
   for (Placed& tensor : placed) {
-    tensor.tensor.bytes = data.subspan(static_cast<std::size_t>(tensor.begin),
-                                       static_cast<std::size_t>(tensor.end - tensor.begin));
+    tensor.tensor.bytes = data_.subspan(static_cast<std::size_t>(tensor.begin),
+                                        static_cast<std::size_t>(tensor.end - tensor.begin));
     tensors_.emplace(std::move(tensor.name), std::move(tensor.tensor));
   }
 } catch (Error& e) {
   e.in(name_);
   throw;
 }
+
+Seal SafetensorsFile::seal() const { return check_seal(header_, data_); }
 
 const Tensor& SafetensorsFile::tensor(const std::string& name) const {
   const auto found = tensors_.find(name);
@@ -278,14 +281,16 @@ struct Pieces {
   std::vector<std::span<const std::byte>> tensors;
 };
 
-Pieces pieces_of(const std::map<std::string, Tensor>& tensors, const Metadata& metadata) {
+Pieces pieces_of(const std::map<std::string, Tensor>& tensors, Metadata metadata) {
   std::vector<TensorSpec> specs;
   for (const auto& [name, tensor] : tensors) specs.push_back({name, tensor.dtype, tensor.shape});
   std::stable_sort(specs.begin(), specs.end(), [](const TensorSpec& a, const TensorSpec& b) {
     return dtype_bits(a.dtype) > dtype_bits(b.dtype);
   });
+  metadata[kSeal] = blank_seal();
   Pieces pieces{safetensors_header(specs, metadata), {}};
-  const SafetensorsHeader& header = pieces.header;
+  SafetensorsHeader& header = pieces.header;
+  base::Sha256 hash;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::span<const std::byte> bytes = tensors.at(specs[i].name).bytes;
     const std::size_t next = i + 1 < specs.size() ? header.offsets[i + 1] : header.file_bytes;
@@ -295,7 +300,9 @@ Pieces pieces_of(const std::map<std::string, Tensor>& tensors, const Metadata& m
                   next - header.offsets[i]);
     }
     pieces.tensors.push_back(bytes);
+    hash.add(bytes);
   }
+  put_seal(header.text, hash);
   return pieces;
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "meanwhile/base/file.h"
+#include "meanwhile/data/seal.h"
 
 namespace meanwhile::data {
 
@@ -69,6 +70,9 @@ class SafetensorsFile {
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
   // THROWS Error(kInput) naming the tensors of the file if there is no such tensor.
   const Tensor& tensor(const std::string& name) const;
+  // Whether the file is as it was written. Reads all of it.
+  Seal seal() const;
+  std::size_t file_bytes() const { return header_.size() + data_.size(); }
   // Keeps the mapping alive; null if the bytes are borrowed.
   const std::shared_ptr<const base::MappedFile>& mapping() const { return mapping_; }
 
@@ -77,6 +81,8 @@ class SafetensorsFile {
 
   std::shared_ptr<const base::MappedFile> mapping_;
   std::string name_;
+  std::string_view header_;          // the length and the JSON
+  std::span<const std::byte> data_;  // the rest
   Metadata metadata_;
   std::map<std::string, Tensor> tensors_;
 };
@@ -106,7 +112,8 @@ struct SafetensorsHeader {
 SafetensorsHeader safetensors_header(const std::vector<TensorSpec>& specs, const Metadata& metadata,
                                      std::size_t min_bytes = 0);
 
-// A whole file as bytes; larger elements first, then in order of name.
+// A whole file as bytes, sealed; larger elements first, then in order of name. A seal in `metadata`
+// is replaced.
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
                                          const Metadata& metadata);
 // Writes such a file atomically.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/digest.h"
 #include "meanwhile/data/files/read_parts.h"
 #include "meanwhile/data/files/read_some.h"
@@ -31,6 +32,9 @@ using transport::Transport;
 using transport::Unpacker;
 using Paths = std::vector<std::filesystem::path>;
 
+// Each has a sum of its own in memory and in every message: more are a mistake.
+constexpr int kMostShards = 1 << 20;
+
 // Bytes of all arrays of the whole data set, given the type and columns of `x`.
 std::int64_t byte_size(const data::Matrix& x, const data::Whole& whole) {
   const std::int64_t numbers = (whole.labelled + whole.weighted) * whole.rows * 8;
@@ -50,8 +54,9 @@ int shards_of(const data::Matrix& x, const data::Whole& whole, const LoadOptions
 }
 
 void check_shards(const LoadOptions& options) {
-  if (options.shards >= 0) return;
-  throw Error(ErrorKind::kUsage, "shards: found {}, expected 1 or more", options.shards);
+  if (options.shards >= 0 && options.shards <= kMostShards) return;
+  throw Error(ErrorKind::kUsage, "{}: found {}, expected 1 to {}", base::parameter("shards"),
+              options.shards, kMostShards);
 }
 
 // Called before anything is opened: a pipe that only one worker can read would hang the others.
@@ -212,7 +217,7 @@ data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOp
     return load_rows(*transport, load_text(*transport, files, read), read, options);
   }
   std::optional<Dataset> mapped;
-  agree(*transport, [&] { mapped = data::map_rows(files); });
+  agree(*transport, [&] { mapped = data::map_rows(files, read); });
   if (mapped) return load_mapped(*transport, std::move(*mapped), files, read, options);
   // Any even division will do: rows go to their owners once their number is known.
   data::SomeRows some;

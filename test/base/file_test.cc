@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <csignal>
+#include <fstream>
+#include <memory>
 
+#include "meanwhile/base/mapped_files.h"
 #include "test/expect_error.h"
 #include "test/temporary_folder.h"
 
@@ -89,6 +93,50 @@ TEST(FileWriter, SaysSoWhenTheDiskIsFullAndKeepsTheOldFile) {
   EXPECT_THAT(names_in(folder.path()), testing::ElementsAre("a"));
 }
 
+TEST(FileWriter, SharesNoPartialFileWithAnotherWriter) {
+  const TemporaryFolder folder;
+  FileWriter one(folder / "a"), other(folder / "a");
+  one.write("one");
+  other.write("other");
+  EXPECT_EQ(names_in(folder.path()).size(), 2u);
+  one.commit();
+  EXPECT_EQ(read_file(folder / "a"), "one");
+  other.commit();
+  EXPECT_EQ(read_file(folder / "a"), "other");
+}
+
+TEST(FileWriter, ReadsWhatItWrote) {
+  const TemporaryFolder folder;
+  FileWriter writer(folder / "a");
+  writer.write("abcdef");
+  std::array<std::byte, 3> bytes;
+  writer.read_at(2, bytes);
+  EXPECT_EQ(bytes[0], std::byte{'c'});
+  EXPECT_THAT(error_of(ErrorKind::kSystem, [&] { writer.read_at(4, bytes); }),
+              HasSubstr("reading"));
+}
+
+TEST(AppendLine, SaysWhyALineWasCutShort) {
+  const TemporaryFolder folder;
+  append_line(folder / "a", "one");
+  const std::string message = error_of(ErrorKind::kSystem, [&] {
+    const FileSizeLimit limit(10);
+    append_line(folder / "a", "a line that is longer");
+  });
+  EXPECT_THAT(message, HasSubstr("File too large"));
+}
+
+TEST(RemovePartials, LeavesOtherFiles) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "b");
+  for (const char* name : {"a", "a.partial", "b/c.12.partial", "b/c"}) {
+    std::ofstream(folder / name) << "x";
+  }
+  remove_partials(folder.path());
+  EXPECT_THAT(names_in(folder.path()), testing::UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(names_in(folder / "b"), testing::ElementsAre("c"));
+}
+
 TEST(FileWriter, NamesTheFolderThatIsMissing) {
   const TemporaryFolder folder;
   const std::string message =
@@ -112,6 +160,31 @@ TEST(MappedFile, RefusesWhatIsMissingOrAFolder) {
   EXPECT_THAT(input_error_of([&] { MappedFile(folder / "a"); }),
               HasSubstr("No such file or directory"));
   EXPECT_THAT(input_error_of([&] { MappedFile(folder.path()); }), HasSubstr("not a regular file"));
+}
+
+TEST(MappedFile, IsFoundByAnAddressInItWhileItIsMapped) {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "abc");
+  const void* inside = nullptr;
+  {
+    const MappedFile file(folder / "a"), again(folder / "a");
+    inside = file.bytes().data() + 1;
+    EXPECT_EQ(mapped_path(inside), (folder / "a").string());
+    EXPECT_EQ(mapped_path(file.bytes().data() + 3), nullptr);
+    EXPECT_EQ(mapped_path(&folder), nullptr);
+  }
+  EXPECT_EQ(mapped_path(inside), nullptr);
+}
+
+TEST(MappedFile, MayBeManyMoreThanTheTableHolds) {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "abc");
+  std::vector<std::unique_ptr<MappedFile>> files;
+  for (int i = 0; i < 600; ++i) files.push_back(std::make_unique<MappedFile>(folder / "a"));
+  for (const auto& file : files) EXPECT_EQ(file->bytes().size(), 3u);
+  files.clear();
+  const MappedFile file(folder / "a");
+  EXPECT_NE(mapped_path(file.bytes().data()), nullptr);
 }
 
 TEST(ReleaseMapped, LeavesTheContentReadable) {

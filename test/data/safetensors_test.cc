@@ -28,14 +28,22 @@ TEST(SafetensorsWriting, GivesTheseBytes) {
   write_safetensors(folder / "a",
                     {{"n", tensor_of<std::int64_t>(n, {1})}, {"x", tensor_of<float>(x, {3, 1})}},
                     {{"kind", "model"}});
-  const std::string json =
-      R"({"__metadata__":{"kind":"model"},"n":{"data_offsets":[0,8],"dtype":"I64","shape":[1]},)"
-      R"("x":{"data_offsets":[8,20],"dtype":"F32","shape":[3,1]}})";
-  ASSERT_EQ(json.size(), 142u);  // with 8 bytes of length and 42 blanks: 192 = 3 * 64
-  EXPECT_EQ(base::read_file(folder / "a"),
-            std::string("\xb8\0\0\0\0\0\0\0", 8) + json + std::string(42, ' ') +
-                std::string("\2\1\0\0\0\0\0\0", 8) +
-                std::string("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40", 12));
+  const std::string json = R"({"__metadata__":{"kind":"model","seal":")" +
+                           SafetensorsFile(folder / "a").metadata().at(kSeal) +
+                           R"("},"n":{"data_offsets":[0,8],"dtype":"I64","shape":[1]},)"
+                           R"("x":{"data_offsets":[8,20],"dtype":"F32","shape":[3,1]}})";
+  ASSERT_EQ(json.size(), 216u);  // with 8 bytes of length and 32 blanks: 256 = 4 * 64
+  const std::string header = std::string("\xf8\0\0\0\0\0\0\0", 8) + json + std::string(32, ' ');
+  const std::string values =
+      std::string("\2\1\0\0\0\0\0\0", 8) + std::string("\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40", 12);
+  EXPECT_EQ(base::read_file(folder / "a"), header + values);
+  // The seal, made by hand: the tensors, then the header with zeros for the digits.
+  std::string unsealed = header;
+  unsealed.replace(unsealed.find("\"seal\":\"") + 8, 64, 64, '0');
+  base::Sha256 hash;
+  hash.add(values);
+  hash.add(unsealed);
+  EXPECT_EQ(SafetensorsFile(folder / "a").metadata().at(kSeal), hash.hex());
 }
 
 TEST(SafetensorsWriting, IsReadBack) {
@@ -51,7 +59,8 @@ TEST(SafetensorsWriting, IsReadBack) {
                      {"none", tensor_of<float>({}, {0, 5})}},
                     metadata);
   const SafetensorsFile file(folder / "a");
-  EXPECT_EQ(file.metadata(), metadata);
+  for (const auto& [key, value] : metadata) EXPECT_EQ(file.metadata().at(key), value);
+  EXPECT_EQ(file.metadata().size(), metadata.size() + 1);  // the seal
   EXPECT_THAT(file.tensor("a").as<std::int32_t>(), ElementsAre(7, 8, 9));
   EXPECT_THAT(file.tensor("b").as<float>(), ElementsAre(1.5f, -2));
   EXPECT_THAT(file.tensor("b").shape, ElementsAre(1, 2));

@@ -146,29 +146,23 @@ TEST(Sealed, IsNotThereWhenABitOfItsTensorsIsWrong) {
   }
 }
 
-// Wherever the damage is, it is noticed or changes no number; nothing but that may come of it.
-TEST(Sealed, OfADamagedHeaderIsNotThereOrHoldsTheSameNumbers) {
-  storage::Bytes bytes = some_blob(false);
+TEST(Sealed, IsNotThereWhenABitOfItsHeaderIsWrong) {
+  const storage::Bytes bytes = some_blob(false);
   std::uint64_t header = 0;
   std::memcpy(&header, bytes.data(), sizeof header);
-  std::vector<double> expected(60, 0.0);
-  ASSERT_TRUE(was_read(back(bytes)->file, expected));
   for (std::size_t i = 0; i < sizeof header + header; ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       storage::Bytes damaged = bytes;
       damaged[i] ^= static_cast<std::byte>(1 << bit);
-      const auto sealed = back(damaged);
-      std::vector<double> read(60, 0.0);
-      if (!sealed || !was_read(sealed->file, read)) continue;
-      EXPECT_EQ(std::memcmp(read.data(), expected.data(), 60 * sizeof(double)), 0)
-          << "byte " << i << ", bit " << bit;
+      EXPECT_FALSE(back(damaged)) << "byte " << i << ", bit " << bit;
     }
   }
 }
 
 TEST(Sealed, WithoutAHashIsNotThere) {
-  const std::vector<double> values = {1, 2};
-  EXPECT_FALSE(back(data::safetensors_bytes({{"x", data::tensor_of<double>(values, {2})}}, {})));
+  const std::string header = data::safetensors_header({{"x", "F64", {0}}}, {}).text;
+  const auto bytes = std::as_bytes(std::span(header));
+  EXPECT_FALSE(back({bytes.begin(), bytes.end()}));
 }
 
 TEST(Sealed, OutlivesTheMoveOfItsBytes) {

@@ -6,15 +6,11 @@
 // reader copies them.
 #include "meanwhile/data/files/file_sink.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "meanwhile/base/error.h"
+#include "meanwhile/base/version.h"
 #include "meanwhile/data/safetensors.h"
 
 namespace meanwhile::data {
@@ -46,12 +42,18 @@ FileSink<T>::FileSink(std::filesystem::path out, bool sparse)
 }
 
 template <class T>
+void FileSink<T>::write(std::span<const std::byte> bytes) {
+  file_.write(bytes);
+  hash_.add(bytes);
+}
+
+template <class T>
 auto FileSink<T>::reserve(RowChunk<T>& chunk) -> Place {
   const Place place = totals_.add(chunk);
   const auto bytes = [](const auto& buffer, std::size_t count) {
     return std::as_bytes(buffer.span().first(count));
   };
-  file_.write(bytes(chunk.values, chunk.stored));
+  write(bytes(chunk.values, chunk.stored));
   if (sparse_) {
     columns_.write(bytes(chunk.columns, chunk.stored));
     row_start_.resize(chunk.rows);
@@ -93,6 +95,8 @@ ConvertResult FileSink<T>::finish(const RowsDescription& description) {
   const std::int64_t columns = cols(description);
   Metadata metadata = {{"kind", "data"},
                        {"format_version", "1"},
+                       {"version", base::kVersion},
+                       {kSeal, blank_seal()},
                        {"layout", sparse_ ? "sparse" : "dense"},
                        {"rows", std::to_string(totals_.rows)},
                        {"cols", std::to_string(columns)}};
@@ -105,9 +109,11 @@ ConvertResult FileSink<T>::finish(const RowsDescription& description) {
   std::vector<TensorSpec> specs;
   for (const Array& array : arrays(columns)) {
     specs.push_back(array.spec);
-    if (array.spool != nullptr) array.spool->pour_into(file_);
+    if (array.spool == nullptr) continue;
+    array.spool->for_each([this](std::span<const std::byte> bytes) { write(bytes); });
   }
-  const SafetensorsHeader header = safetensors_header(specs, metadata, kHeaderBytes);
+  SafetensorsHeader header = safetensors_header(specs, metadata, kHeaderBytes);
+  put_seal(header.text, hash_);
   make_room(header.text.size());
   file_.write_at(0, std::as_bytes(std::span(header.text)));
   file_.commit();
@@ -122,29 +128,14 @@ template <class T>
 void FileSink<T>::make_room(std::size_t header_bytes) {
   if (header_bytes <= kHeaderBytes) return;
   const std::size_t shift = header_bytes - kHeaderBytes;
-  std::filesystem::path partial = out_;
-  partial += ".partial";  // the name that FileWriter uses
-  const int fd = open(partial.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw base::system_error(partial.string(), errno);
-  try {
-    std::vector<std::byte> piece(1 << 20);
-    // Moves blocks from the back, so that none is overwritten before it was read.
-    for (std::size_t end = file_.size(); end > kHeaderBytes;) {
-      const std::size_t size = std::min(piece.size(), end - kHeaderBytes);
-      const std::size_t begin = end - size;
-      const ssize_t got = pread(fd, piece.data(), size, static_cast<off_t>(begin));
-      if (got < 0 && errno == EINTR) continue;
-      if (got != static_cast<ssize_t>(size)) {
-        throw base::system_error("reading " + partial.string(), got < 0 ? errno : EIO);
-      }
-      file_.write_at(begin + shift, std::span(piece).first(size));
-      end = begin;
-    }
-  } catch (...) {
-    close(fd);
-    throw;
+  std::vector<std::byte> piece(1 << 20);
+  // Moves blocks from the back, so that none is overwritten before it was read.
+  for (std::size_t end = file_.size(); end > kHeaderBytes;) {
+    const auto moved = std::span(piece).first(std::min(piece.size(), end - kHeaderBytes));
+    end -= moved.size();
+    file_.read_at(end, moved);
+    file_.write_at(end + shift, moved);
   }
-  close(fd);
 }
 
 template class FileSink<float>;

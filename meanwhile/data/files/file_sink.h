@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "meanwhile/base/file.h"
+#include "meanwhile/base/sha256.h"
 #include "meanwhile/data/files/convert.h"
 #include "meanwhile/data/files/spool.h"
 #include "meanwhile/data/text/row_sink.h"
@@ -30,6 +31,7 @@ class FileSink : public RowSink<T> {
  private:
   struct Array;
   std::vector<Array> arrays(std::int64_t cols) const;
+  void write(std::span<const std::byte> bytes);
   void make_room(std::size_t header_bytes);
 
   const std::filesystem::path out_;
@@ -37,6 +39,7 @@ class FileSink : public RowSink<T> {
   RowTotals<T> totals_;
   std::vector<std::int64_t> row_start_;  // of a chunk
   base::FileWriter file_;
+  base::Sha256 hash_;  // of what was written behind the header
   Spool starts_, columns_, weights_, labels_;
 };
 

@@ -84,8 +84,10 @@ std::vector<TextInput> text_inputs(const std::vector<InputFile>& files) {
   return inputs;
 }
 
-BinaryFile open_binary(const InputFile& file) {
+BinaryFile open_binary(const InputFile& file, const ReadOptions& options) {
   BinaryFile contents;
+  contents.check_seals = options.check_seals;
+  contents.unsealed = options.unsealed;
   contents.name = display_name(file.path);
   contents.mapped = file.plain;
   if (file.plain) {

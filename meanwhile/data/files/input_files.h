@@ -34,6 +34,6 @@ std::vector<TextInput> text_inputs(const std::vector<InputFile>& files);
 
 // The bytes of a file: mapped if it is plain, otherwise in memory and decompressed. THROWS
 // Error(kInput) if it cannot be read or is empty.
-BinaryFile open_binary(const InputFile& file);
+BinaryFile open_binary(const InputFile& file, const ReadOptions& options);
 
 }  // namespace meanwhile::data

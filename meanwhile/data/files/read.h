@@ -41,6 +41,11 @@ struct ReadOptions {
   // Names of the columns of all formats but text; sparse data has at least as many columns. read()
   // THROWS Error(kInput) if there are more columns, or the file has other names for them.
   std::shared_ptr<const Vocabulary> column_names;
+  // Whether the seals of files that `convert` wrote are checked whatever their size. Otherwise only
+  // those of small files are: a large file is mapped, and a run may never touch all of it.
+  bool check_seals = false;
+  // Whether a file is read although its seal is broken or lost.
+  bool unsealed = false;
   int threads = 1;
 };
 

@@ -103,13 +103,13 @@ SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& optio
   return some;
 }
 
-std::optional<Dataset> map_rows(const std::vector<InputFile>& files) {
+std::optional<Dataset> map_rows(const std::vector<InputFile>& files, const ReadOptions& options) {
   const InputFile& file = files.front();
   const auto* binary = std::get_if<BinaryKind>(&file.reader->kind);
   if (files.size() != 1 || !file.plain || binary == nullptr || binary->map == nullptr) {
     return std::nullopt;
   }
-  return binary->map(open_binary(file));
+  return binary->map(open_binary(file, options));
 }
 
 std::optional<BadRow> find_bad_row(const Dataset& data, const std::vector<InputFile>& files,

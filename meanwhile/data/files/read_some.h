@@ -22,7 +22,7 @@ SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& optio
 // The views of a single mapped file, with unchecked rows (BinaryKind::map) and the columns of the
 // file. Absent if there are several files, or this one cannot be mapped. THROWS Error(kInput) for a
 // wrong header.
-std::optional<Dataset> map_rows(const std::vector<InputFile>& files);
+std::optional<Dataset> map_rows(const std::vector<InputFile>& files, const ReadOptions& options);
 
 // An error in a row. read() makes each check on all rows before the next check, so it reports the
 // bad row with the lowest (check, row).

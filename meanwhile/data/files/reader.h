@@ -46,10 +46,11 @@ struct TextKind {
 
 // All bytes of a file of a binary format.
 struct BinaryFile {
-  std::span<const std::byte> bytes;   // at least one
-  std::string name;                   // for messages
-  std::shared_ptr<const void> owner;  // keeps `bytes` alive
-  bool mapped = false;                // `bytes` are the pages of a file
+  std::span<const std::byte> bytes;            // at least one
+  std::string name;                            // for messages
+  std::shared_ptr<const void> owner;           // keeps `bytes` alive
+  bool mapped = false;                         // `bytes` are the pages of a file
+  bool check_seals = false, unsealed = false;  // see ReadOptions
 };
 
 // Arrays that are used where they lie, or copied whole.

@@ -72,7 +72,7 @@ Dataset parse_one(const InputFile& file, const ReadOptions& options) {
 
 Dataset read_one(const InputFile& file, const ReadOptions& options) {
   if (const auto* binary = std::get_if<BinaryKind>(&file.reader->kind)) {
-    const BinaryFile contents = open_binary(file);
+    const BinaryFile contents = open_binary(file, options);
     Dataset data = binary->read(contents, options);
     check_finite(data.x, contents.name, options.threads, data.mapped);
     return data;

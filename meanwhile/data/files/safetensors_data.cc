@@ -7,6 +7,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/json.h"
+#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/files/file_start.h"
 #include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/files/row_checks.h"
@@ -19,6 +20,8 @@ namespace {
 
 using base::Error;
 using base::ErrorKind;
+
+constexpr std::size_t kSmallBytes = std::size_t{1} << 20;  // hashed in a millisecond or two
 
 const std::string* find(const Metadata& metadata, const std::string& key) {
   const auto found = metadata.find(key);
@@ -251,10 +254,27 @@ Dataset read_all(const SafetensorsFile& file, std::shared_ptr<const void> owner,
   return std::move(reading.data);
 }
 
+// A file of this program is refused when it lost its seal, which costs nothing to see, and when the
+// seal is broken, which is looked at where that is cheap or asked for.
+void check_data_seal(const SafetensorsFile& file, const BinaryFile& from) {
+  if (from.unsealed) return;
+  const bool sealed = find(file.metadata(), kSeal) != nullptr;
+  // Other software writes neither a version nor a seal; version 0.1.0 did not either.
+  if (!sealed && find(file.metadata(), "version") == nullptr) return;
+  if (sealed && file.file_bytes() > kSmallBytes && !from.check_seals) return;
+  if (sealed && file.seal() == Seal::kWhole) return;
+  throw Error(ErrorKind::kInput, "is damaged: {}; convert the data again, or give {}",
+              sealed ? "its seal is not that of its bytes" : "it has lost its seal",
+              base::parameter("unsealed"));
+}
+
+// `from`: whose seal is to be checked; null: none.
 Dataset read_named(std::span<const std::byte> bytes, const std::string& name,
-                   std::shared_ptr<const void> owner, bool mapped, bool look) {
+                   std::shared_ptr<const void> owner, bool mapped, bool look,
+                   const BinaryFile* from = nullptr) {
   const SafetensorsFile file(bytes, name);
   try {
+    if (from != nullptr) check_data_seal(file, *from);
     return read_all(file, std::move(owner), mapped, look);
   } catch (Error& e) {
     e.in(name);
@@ -263,11 +283,11 @@ Dataset read_named(std::span<const std::byte> bytes, const std::string& name,
 }
 
 Dataset read(const BinaryFile& file, const ReadOptions&) {
-  return read_safetensors(file.bytes, file.name, file.owner, file.mapped);
+  return read_named(file.bytes, file.name, file.owner, file.mapped, true, &file);
 }
 
 std::optional<Dataset> map(const BinaryFile& file) {
-  Dataset data = map_safetensors(file.bytes, file.name, file.owner);
+  Dataset data = read_named(file.bytes, file.name, file.owner, true, false, &file);
   if (!data.mapped) return std::nullopt;
   return data;
 }
@@ -295,11 +315,6 @@ constinit const Reader kSafetensorsReader = {
 Dataset read_safetensors(std::span<const std::byte> bytes, const std::string& name,
                          std::shared_ptr<const void> owner, bool mapped) {
   return read_named(bytes, name, std::move(owner), mapped, true);
-}
-
-Dataset map_safetensors(std::span<const std::byte> bytes, const std::string& name,
-                        std::shared_ptr<const void> owner) {
-  return read_named(bytes, name, std::move(owner), true, false);
 }
 
 }  // namespace meanwhile::data

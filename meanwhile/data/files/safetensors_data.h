@@ -19,9 +19,4 @@ namespace meanwhile::data {
 Dataset read_safetensors(std::span<const std::byte> bytes, const std::string& name,
                          std::shared_ptr<const void> owner, bool mapped);
 
-// The same for a mapped file, with unchecked rows: row starts, columns, weights and labels may have
-// any value (see row_checks.h). Sparse data without the number of columns is checked after all.
-Dataset map_safetensors(std::span<const std::byte> bytes, const std::string& name,
-                        std::shared_ptr<const void> owner);
-
 }  // namespace meanwhile::data

@@ -35,7 +35,7 @@ void Spool::write(std::span<const std::byte> bytes) {
   }
 }
 
-void Spool::pour_into(base::FileWriter& file) const {
+void Spool::for_each(const std::function<void(std::span<const std::byte>)>& take) const {
   std::vector<std::byte> piece(1 << 20);
   off_t offset = 0;
   for (;;) {
@@ -43,7 +43,7 @@ void Spool::pour_into(base::FileWriter& file) const {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw base::system_error("reading a temporary file", errno);
     if (got == 0) return;
-    file.write(std::span(piece).first(static_cast<std::size_t>(got)));
+    take(std::span(piece).first(static_cast<std::size_t>(got)));
     offset += got;
   }
 }

@@ -3,9 +3,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
-
-#include "meanwhile/base/file.h"
 
 namespace meanwhile::data {
 
@@ -19,8 +18,8 @@ class Spool {
   Spool& operator=(const Spool&) = delete;
 
   void write(std::span<const std::byte> bytes);
-  // Appends all bytes to `file`.
-  void pour_into(base::FileWriter& file) const;
+  // Hands out all bytes in order, in pieces.
+  void for_each(const std::function<void(std::span<const std::byte>)>& take) const;
 
  private:
   int fd_ = -1;

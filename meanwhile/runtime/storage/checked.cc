@@ -7,23 +7,11 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/base/sha256.h"
 #include "meanwhile/exchange/sparse.h"
 
 namespace meanwhile::runtime {
 
 namespace {
-
-// The hash of all that the file says but the hash itself.
-std::string hash_of(const Tensors& tensors, const data::Metadata& metadata) {
-  base::Sha256 hash;
-  hash.add(data::sha256(tensors));
-  for (const auto& [name, value] : metadata) {
-    if (name == kSeal) continue;
-    hash.add(fmt::format("{} {} {} {}\n", name.size(), name, value.size(), value));
-  }
-  return hash.hex();
-}
 
 // Names of the tensors of a block.
 std::string all_of(int block) { return fmt::format("{}", block); }
@@ -112,8 +100,7 @@ bool read_block(const data::SafetensorsFile& file, exchange::Update& update, int
 
 }  // namespace
 
-storage::Bytes seal(const Tensors& tensors, data::Metadata metadata) {
-  metadata[kSeal] = hash_of(tensors, metadata);
+storage::Bytes seal(const Tensors& tensors, const data::Metadata& metadata) {
   return data::safetensors_bytes(tensors, metadata);
 }
 
@@ -122,10 +109,7 @@ std::optional<Sealed> get_sealed(storage::BlobStore& blobs, const std::string& n
   if (!blob) return std::nullopt;
   try {
     data::SafetensorsFile file(blob->bytes, name);
-    const auto said = file.metadata().find(kSeal);
-    if (said == file.metadata().end() || said->second != hash_of(file.tensors(), file.metadata())) {
-      return std::nullopt;
-    }
+    if (file.seal() != data::Seal::kWhole) return std::nullopt;
     return Sealed{std::move(blob->bytes), std::move(file)};
   } catch (const base::Error&) {
     return std::nullopt;

@@ -14,10 +14,8 @@ namespace meanwhile::runtime {
 
 using Tensors = std::map<std::string, data::Tensor>;
 
-inline constexpr char kSeal[] = "seal";  // the name of the hash in the metadata
-
-// A blob of these tensors; adds its hash to the metadata.
-storage::Bytes seal(const Tensors& tensors, data::Metadata metadata);
+// A blob of these tensors, with a seal (data/seal.h).
+storage::Bytes seal(const Tensors& tensors, const data::Metadata& metadata);
 
 // What came; the file borrows from the bytes.
 struct Sealed {
