@@ -12,6 +12,7 @@
 #include "meanwhile/cli/flags/cluster.h"
 #include "meanwhile/cli/flags/program.h"
 #include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/cut_file.h"
 
 namespace meanwhile::cli {
 namespace {
@@ -84,6 +85,7 @@ int run_program(const std::vector<std::string>& command_line, const learn::Regis
   Console console;
   // Ranks that all do the same speak with one voice.
   if (launched().rank > 0) console.be_mute();
+  report_cut_files(kExitUsage);
   return guarded({console, command_line, registry});
 }
 

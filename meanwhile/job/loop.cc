@@ -100,9 +100,13 @@ LoopResult Loop::run() {
 
 void Loop::begin() {
   if (run_ == nullptr) return;
-  start_s_ -= run_->keep_metrics(options_.rounds_done);
-  Json fields = {
-      {"status", "running"}, {"finished", false}, {"error", nullptr}, {"learner", engine_.name()}};
+  start_s_ -= run_->keep_metrics(options_.rounds_done, options_.metrics_lines);
+  // The hash is that of the last state only while no round is done.
+  Json fields = {{"status", "running"},
+                 {"finished", false},
+                 {"error", nullptr},
+                 {"model_sha256", nullptr},
+                 {"learner", engine_.name()}};
   if (options_.about.is_object()) fields.update(options_.about);
   run_->write_run(fields);
 }
@@ -201,7 +205,10 @@ void Loop::finish() {
     checkpoint();
   } else {
     const SavedMemory memory = engine_.save_memory(run_ == nullptr ? "" : run_->model_memory());
-    if (run_ != nullptr) run_->write_model(result_.rounds, last, options_.data_sha256, memory);
+    if (run_ != nullptr) {
+      run_->write_model(result_.rounds, last, options_.data_sha256, memory,
+                        result_.done ? result_.stopped_because : "");
+    }
   }
   if (run_ == nullptr) return;
   run_->write_trace(trace_);

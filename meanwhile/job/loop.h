@@ -15,8 +15,9 @@
 namespace meanwhile::job {
 
 struct LoopOptions {
-  std::int64_t rounds_done = 0;  // rounds behind the state that the learner was restored from
-  double time_limit_s = 0;       // 0: none. Checked after each kTrain round: there is a model then
+  std::int64_t rounds_done = 0;     // rounds behind the state that the learner was restored from
+  std::int64_t metrics_lines = -1;  // lines of metrics.jsonl behind it; -1: unknown
+  double time_limit_s = 0;  // 0: none. Checked after each kTrain round: there is a model then
   double checkpoint_seconds = 10;  // 0: after every kTrain round
   std::string data_sha256 = {};    // of the data, for checkpoints and the model
   base::Json predicted = {};       // of a round of training: goes to every line of metrics.jsonl

@@ -5,6 +5,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/json.h"
 #include "meanwhile/base/parameter_name.h"
+#include "meanwhile/base/version.h"
 
 namespace meanwhile::job {
 
@@ -26,8 +27,9 @@ std::string write_memory(const fs::path& folder, int shard,
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Error(ErrorKind::kSystem, "{}: {}", folder.string(), error.message());
-  data::write_safetensors(file_of(folder, shard), memory,
-                          {{"kind", "memory"}, {"shard", std::to_string(shard)}});
+  data::write_safetensors(
+      file_of(folder, shard), memory,
+      {{"kind", "memory"}, {"shard", std::to_string(shard)}, {"version", base::kVersion}});
   return data::sha256(memory);
 }
 
@@ -46,6 +48,11 @@ void read_memory(const fs::path& state, int shard, int shards, learn::ShardMemor
                 file.string(), shard, state.string());
   }
   const data::SafetensorsFile read(file);
+  // The state names the hash of the tensors; the seal covers the rest. Version 0.1.0 wrote none.
+  if (read.metadata().contains("version") && read.seal() != data::Seal::kWhole) {
+    throw Error(ErrorKind::kInput, "{}: is damaged: its seal is not that of its bytes",
+                file.string());
+  }
   if (data::sha256(read.tensors()) != saved->sha256[static_cast<std::size_t>(shard)]) {
     throw Error(ErrorKind::kInput, "{}: is not the memory of shard {} that {} was saved with",
                 file.string(), shard, state.string());

@@ -11,6 +11,7 @@
 #include "meanwhile/data/clip.h"
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/load.h"
+#include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/settle.h"
 #include "meanwhile/learn/state_file.h"
 
@@ -77,34 +78,45 @@ data::Part load_eval(const SettledRun& run, const Worker& worker, const data::Pa
 std::string data_before(const ResumedRun& resumed) {
   const std::string of_state = resumed.state ? learn::data_sha256_of(*resumed.state) : "";
   if (!of_state.empty()) return of_state;
-  return resumed.record.value("data", Json::object()).value("sha256", "");
+  return base::text_or(base::member_or_null(resumed.record, "data"), "sha256", "");
+}
+
+bool has_checkpoints(const fs::path& run) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", error)) {
+    if (entry.path().extension() == ".safetensors") return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-ResumedRun::ResumedRun(const fs::path& path) : directory(RunDirectory::open(path)) {
-  record = directory.run();
-  try {
-    state_path = directory.newest_state();
-    state.emplace(learn::open_state(state_path));
-    parameters = base::try_parse_json(state->metadata().at("parameters")).value_or(Json());
-    rounds = rounds_of(*state);
-  } catch (const Error&) {
-    if (fs::exists(path / "model.safetensors") || fs::exists(path / "checkpoints")) throw;
-    // Killed before its first checkpoint: the run begins again, as it was asked for.
-    parameters = record.value("parameters", Json());
-  }
+ResumedRun::ResumedRun(const fs::path& path, learn::Reading& reading)
+    : directory(RunDirectory::open(path, reading)),
+      record(directory.run()),
+      parameters(base::member_or_null(record, "parameters")) {
+  // Without them, the process that made the directory was killed before it was complete.
   if (!parameters.is_object()) {
     throw Error(ErrorKind::kInput, "{}: does not say the parameters it was run with",
                 path.string());
+  }
+  // Without a state it was killed before its first checkpoint: the run begins again.
+  if (fs::exists(path / "model.safetensors") || has_checkpoints(path)) {
+    learn::OpenedState newest = learn::open_newest(path, reading);
+    state_path = std::move(newest.path);
+    state.emplace(std::move(newest.file));
+    parameters = learn::metadata_json(*state, "parameters", "a state");
+    rounds = rounds_of(*state);
   }
 }
 
 SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   SettledRun run{spec, &registry.at(spec.learner), {}, 0, 0, {}, {}, {}};
   if (!spec.resume.empty()) {
-    run.resumed.emplace(spec.resume);
-    const std::string learner = run.resumed->record.value("learner", spec.learner);
+    learn::Reading reading{spec.read.unsealed};
+    run.resumed.emplace(spec.resume, reading);
+    run.notes = std::move(reading.notes);
+    const std::string learner = base::text_or(run.resumed->record, "learner", spec.learner);
     if (learner != spec.learner) {
       throw Error(ErrorKind::kUsage, "{}: {} is a run of {}, not of {}", parameter("resume"),
                   spec.resume.string(), learner, spec.learner);
@@ -174,13 +186,20 @@ bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
                   const learn::RoundLearner& learner) {
   if (!run.resumed || !run.resumed->state || loaded.other_data) return false;
   const Json& record = run.resumed->record;
-  if (!record.value("finished", false)) return false;
+  // States of version 0.1.0 do not say how they ended.
+  const bool finished_before = base::flag_or(record, "finished", false);
+  learn::Ended ended = learn::ended_of(*run.resumed->state);
+  if (!ended && finished_before) {
+    const bool early = base::integer_or(record, "rounds_left", 0) > 0;
+    ended.ending = early ? learn::Ending::kStopped : learn::Ending::kRanOut;
+  }
+  if (!ended) return false;
   // A run that ended before its last round has converged: more rounds are no reason to go on, but a
   // changed parameter is. A run that ended with its last round goes on when there are more.
   if (!learn::same_but_for_end(run.entry->schema, run.parameters, run.resumed->parameters)) {
     return false;
   }
-  return learner.rounds_left() == 0 || record.value("rounds_left", std::int64_t{0}) > 0;
+  return ended.ending != learn::Ending::kRanOut || learner.rounds_left() == 0;
 }
 
 }  // namespace meanwhile::job

@@ -19,8 +19,8 @@ namespace meanwhile::job {
 
 // The run that a spec resumes.
 struct ResumedRun {
-  // THROWS Error(kInput) when `path` is no run, or does not say its parameters.
-  explicit ResumedRun(const std::filesystem::path& path);
+  // THROWS Error(kInput) when `path` is no run, is damaged, or does not say its parameters.
+  ResumedRun(const std::filesystem::path& path, learn::Reading& reading);
 
   RunDirectory directory;
   base::Json record;
@@ -61,7 +61,8 @@ LoadedRun load(const SettledRun& run, const Worker& worker, int threads_total, O
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
                                                   Observer& observer);
 
-// Whether the run to resume had finished, and nothing that is asked for changes that.
+// Whether the state to resume from is that of a run that had finished, and nothing that is asked
+// for changes that. The state says so, not run.json, which is written after it.
 bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
                   const learn::RoundLearner& learner);
 

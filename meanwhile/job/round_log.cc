@@ -50,9 +50,11 @@ Json prepare_line(std::int64_t steps, double seconds) {
 
 void check_objective(const learn::Outcome& outcome) {
   if (outcome.phase == Phase::kPrepare || std::isfinite(outcome.objective)) return;
-  throw base::Error(base::ErrorKind::kFailed,
-                    "the objective is not finite ({}); scale the data to smaller values",
-                    outcome.objective);
+  throw base::Error(
+      base::ErrorKind::kFailed,
+      "the objective is not finite ({}): values of the data or parameters are too large or "
+      "too small; scale the data, or give parameters of ordinary size",
+      outcome.objective);
 }
 
 }  // namespace meanwhile::job

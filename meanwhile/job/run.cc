@@ -14,12 +14,16 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/file.h"
 #include "meanwhile/base/host.h"
 #include "meanwhile/base/simd.h"
+#include "meanwhile/base/version.h"
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/prepare.h"
 #include "meanwhile/job/run_record.h"
@@ -28,6 +32,8 @@
 namespace meanwhile::job {
 
 namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorKind;
 using base::Json;
 
 namespace {
@@ -52,7 +58,7 @@ class WorkerRun {
     begin_record();
     if (run_.spec.plan && planner_ != nullptr) follow_plan();
     const auto learner = make_learner(run_, loaded_, observer_);
-    if (nothing_left(run_, loaded_, *learner)) return nothing();
+    if (nothing_left(run_, loaded_, *learner)) return nothing(*learner);
     on_first([&] {
       if (planner_ != nullptr) {
         result_.record["predicted"] = planner_->expect(planned(exchange_), *learner);
@@ -101,6 +107,7 @@ class WorkerRun {
     record = {{"learner", run_.entry->name},
               {"parameters", run_.parameters},
               {"seed", run_.seed},
+              {"shards", loaded_.part.shards.size()},
               {"runtime", runtime_.deployment().runtime},
               {"exchange", exchange_name()},
               {"simd", base::simd_target()},
@@ -148,12 +155,36 @@ class WorkerRun {
     observer_.note(fmt::format("{}: {}", text, chosen["why"].get<std::string>()));
   }
 
-  RunResult nothing() {
+  // The state is the last one. A process that was killed after it wrote the state has not
+  // completed run.json: that is done here.
+  RunResult nothing(const learn::RoundLearner& learner) {
+    on_first([&] {
+      RunDirectory& directory = run_.resumed->directory;
+      if (base::flag_or(directory.run(), "finished", false)) return tidy_resumed();
+      lock_resumed();
+      const data::SafetensorsFile& state = *run_.resumed->state;
+      directory.write_run({{"status", "done"},
+                           {"finished", true},
+                           {"rounds", run_.resumed->rounds},
+                           {"rounds_left", learner.rounds_left()},
+                           {"stopped_because", learn::ended_of(state).because},
+                           {"model_sha256", data::sha256(learn::learned_tensors(state))},
+                           {"ended", base::iso_time()}});
+      directory.remove_checkpoints();
+    });
     result_.first = worker_.first();
     result_.nothing_left = true;
-    result_.record = run_.resumed->record;
+    result_.record = run_.resumed->directory.run();
     result_.directory = run_.spec.resume;
     return std::move(result_);
+  }
+
+  // Removes what killed writers left, where that is possible: the run itself is complete.
+  void tidy_resumed() {
+    try {
+      run_.resumed->directory.lock();
+    } catch (const Error&) {
+    }
   }
 
   bool continues_in_place() const {
@@ -161,13 +192,24 @@ class WorkerRun {
     return run_.resumed && fs::equivalent(run_.spec.out, run_.spec.resume, error);
   }
 
-  void open() {
-    if (continues_in_place()) {
-      directory_.emplace(run_.resumed->directory);
-    } else {
-      directory_.emplace(RunDirectory::create(run_.spec.out));
-      if (run_.resumed && run_.resumed->state) copy_resumed();
+  // The run was read before it was locked, and the data was read in between.
+  void lock_resumed() {
+    RunDirectory& directory = run_.resumed->directory;
+    directory.lock();
+    const auto seal_of = [](const data::SafetensorsFile& file) {
+      const auto found = file.metadata().find(data::kSeal);
+      return found == file.metadata().end() ? "" : found->second;
+    };
+    if (!run_.resumed->state) return;
+    const fs::path& path = run_.resumed->state_path;
+    if (fs::exists(path) && seal_of(data::SafetensorsFile(path)) == seal_of(*run_.resumed->state)) {
+      return;
     }
+    throw Error(ErrorKind::kFailed, "{}: another process went on with it meanwhile; try again",
+                run_.spec.resume.string());
+  }
+
+  void open() {
     Json fields = result_.record;
     fields.update(Json{{"versions", base::versions()},
                        {"command", run_.spec.command},
@@ -177,9 +219,31 @@ class WorkerRun {
     if (run_.resumed) {
       fields["resumed"] = {{"from", run_.spec.resume.string()}, {"rounds", run_.resumed->rounds}};
     }
-    directory_->write_run(fields);
+    if (continues_in_place()) {
+      lock_resumed();
+      // Before run.json forgets the hash by which a state without a seal is known.
+      if (run_.resumed->state) seal_resumed(run_.resumed->state_path);
+      directory_.emplace(run_.resumed->directory);
+      directory_->write_run(fields);
+    } else if (run_.resumed && run_.resumed->state) {
+      // Until the state is there, run.json does not say what to begin again.
+      directory_.emplace(RunDirectory::create(run_.spec.out));
+      copy_resumed();
+      directory_->write_run(fields);
+    } else {
+      directory_.emplace(RunDirectory::create(run_.spec.out, fields));
+    }
     result_.directory = directory_->path();
     result_.aside = directory_->aside();
+  }
+
+  // Writes the state to resume from to `path`, with a seal of this version.
+  void seal_resumed(const fs::path& path) const {
+    const data::SafetensorsFile& state = *run_.resumed->state;
+    if (path == run_.resumed->state_path && state.seal() == data::Seal::kWhole) return;
+    data::Metadata metadata = state.metadata();
+    metadata["version"] = base::kVersion;
+    data::write_safetensors(path, state.tensors(), metadata);
   }
 
   // So that the new directory can be resumed by itself.
@@ -187,14 +251,16 @@ class WorkerRun {
     const fs::path& state = run_.resumed->state_path;
     const fs::path checkpoints = directory_->path() / "checkpoints";
     fs::create_directories(checkpoints);
-    fs::copy_file(state,
-                  checkpoints / fmt::format("round-{:08}.safetensors", run_.resumed->rounds));
+    const fs::path metrics = run_.resumed->directory.path() / "metrics.jsonl";
+    if (fs::exists(metrics)) {
+      base::write_file(directory_->path() / "metrics.jsonl", base::read_file(metrics));
+    }
     if (const auto memory = saved_memory(*run_.resumed->state)) {
       fs::copy(state.parent_path() / memory->folder, checkpoints / memory->folder,
                fs::copy_options::recursive);
     }
-    const fs::path metrics = run_.resumed->directory.path() / "metrics.jsonl";
-    if (fs::exists(metrics)) fs::copy_file(metrics, directory_->path() / "metrics.jsonl");
+    // The state last: with it, all that it names is there.
+    seal_resumed(checkpoints / fmt::format("round-{:08}.safetensors", run_.resumed->rounds));
   }
 
   void train(learn::RoundLearner& learner) {
@@ -203,6 +269,9 @@ class WorkerRun {
     training.seed = run_.seed;
     training.resumed = run_.resumed.has_value();
     training.rounds_done = run_.resumed ? run_.resumed->rounds : 0;
+    if (run_.resumed && run_.resumed->state) {
+      training.metrics_lines = learn::metrics_lines_of(*run_.resumed->state);
+    }
     if (run_.resumed && !loaded_.other_data) training.resumed_from = run_.resumed->state_path;
     training.exchange = exchange_;
     const Json predicted = result_.record.value("predicted", Json::object());
@@ -283,6 +352,14 @@ SettledRun settle_with_out(const RunSpec& spec, const learn::Registry& registry)
   return run;
 }
 
+// A vector that cannot be says neither how long it was to be nor what for.
+Error out_of_memory(const SettledRun& run) {
+  const std::string files = run.spec.inputs.empty() ? "" : run.spec.inputs.front().string();
+  return Error(ErrorKind::kSystem, "out of memory: {} on {}{} with {}{}", run.entry->name, files,
+               run.spec.inputs.size() > 1 ? " and other files" : "", run.parameters.dump(),
+               run.shards == 0 ? "" : fmt::format(" and {} shards", run.shards));
+}
+
 }  // namespace
 
 void check(const RunSpec& spec, const learn::Registry& registry) {
@@ -300,8 +377,14 @@ RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& run
     Observer& watches = worker.first()   ? observer
                         : worker.reports ? static_cast<Observer&>(only_stops)
                                          : silent;
-    RunResult done = WorkerRun(settled, worker, runtime, watches, planner).result();
-    if (worker.reports) result = std::move(done);
+    try {
+      RunResult done = WorkerRun(settled, worker, runtime, watches, planner).result();
+      if (worker.reports) result = std::move(done);
+    } catch (const std::bad_alloc&) {
+      throw out_of_memory(settled);
+    } catch (const std::length_error&) {
+      throw out_of_memory(settled);
+    }
   });
   return result;
 }

@@ -1,10 +1,6 @@
 #include "meanwhile/job/run_directory.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -98,35 +94,74 @@ std::string text_of(const Json& json, int indent) {
 
 }  // namespace
 
-RunDirectory RunDirectory::create(const fs::path& path) {
+RunDirectory RunDirectory::create(const fs::path& path, const Json& fields) {
   RunDirectory run(without_slash(path));
   std::error_code error;
-  if (is_run(run.path_)) {
-    run.aside_ = free_name_beside(run.path_);
-    fs::rename(run.path_, run.aside_, error);
-    check(error, run.path_);
-  } else if (fs::exists(run.path_, error) &&
-             !(fs::is_directory(run.path_, error) && fs::is_empty(run.path_, error))) {
-    throw Error(ErrorKind::kUsage,
-                "{}: exists and is not a run directory; name one that does not exist yet",
-                run.path_.string());
-  }
   run.above_ = fs::absolute(run.path_).parent_path();
   while (!fs::exists(run.above_, error) && run.above_.has_relative_path()) {
     run.above_ = run.above_.parent_path();
   }
-  fs::create_directories(run.path_, error);
-  check(error, run.path_);
-  run.write_run({{"version", base::kVersion}});
+  // Another process may make, move or end a run here between any two steps: they are begun again
+  // until this one has the lock of a directory without a run.
+  while (run.lock_ == nullptr) {
+    if (is_run(run.path_)) {
+      const auto old = RunLock::take(run.path_);
+      if (old == nullptr) continue;
+      run.aside_ = free_name_beside(run.path_);
+      fs::rename(run.path_, run.aside_, error);
+      check(error, run.path_);
+      base::sync_directory(run.path_.parent_path());
+    } else if (!is_free(run.path_)) {
+      throw Error(ErrorKind::kUsage,
+                  "{}: exists and is not a run directory; name one that does not exist yet",
+                  run.path_.string());
+    }
+    fs::create_directories(run.path_, error);
+    check(error, run.path_);
+    run.lock_ = RunLock::take(run.path_);
+    if (is_run(run.path_)) run.lock_.reset();
+  }
+  base::remove_partials(run.path_);
+  run.write_run(fields);
+  base::sync_directory(run.path_);
+  base::sync_directory(run.path_.parent_path());
   return run;
 }
 
-RunDirectory RunDirectory::open(const fs::path& path) {
+RunDirectory RunDirectory::open(const fs::path& path, learn::Reading& reading) {
   if (!is_run(path)) {
     throw Error(ErrorKind::kInput, "{}: is not a run directory (it holds no run.json)",
                 path.string());
   }
-  return RunDirectory(without_slash(path));
+  RunDirectory run(without_slash(path));
+  run.record_ = learn::read_run_json(run.path_, reading);
+  return run;
+}
+
+RunDirectory RunDirectory::open(const fs::path& path) {
+  learn::Reading reading;
+  return open(path, reading);
+}
+
+void RunDirectory::lock() {
+  while (lock_ == nullptr) {
+    if (!is_run(path_)) {
+      throw Error(ErrorKind::kSystem, "{}: is no longer a run directory", path_.string());
+    }
+    lock_ = RunLock::take(path_);
+  }
+  base::remove_partials(path_);
+}
+
+bool RunDirectory::is_free(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return true;
+  if (!fs::is_directory(path, error)) return false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    const fs::path name = entry.path().filename();
+    if (name != RunLock::kName && name.extension() != base::kPartialEnding) return false;
+  }
+  return !error;
 }
 
 bool RunDirectory::is_run(const fs::path& path) {
@@ -152,53 +187,40 @@ void RunDirectory::discard() {
 fs::path RunDirectory::newest_state() const { return learn::newest_state(path_); }
 
 void RunDirectory::write_run(const Json& fields) {
-  Json all = is_run(path_) ? run() : Json::object();
-  all.update(fields, true);
+  record_.update(fields, true);
   for (const auto& [key, value] : fields.items()) {
-    if (value.is_null()) all.erase(key);
+    if (value.is_null()) record_.erase(key);
   }
-  base::write_file(path_ / "run.json", text_of(all, 2) + "\n");
-}
-
-Json RunDirectory::run() const {
-  const fs::path file = path_ / "run.json";
-  Json json = base::parse_json(base::read_file(file), file.string());
-  if (!json.is_object()) {
-    throw Error(ErrorKind::kInput, "{}: is not a JSON object", file.string());
-  }
-  return json;
+  learn::write_run_json(path_, record_);
 }
 
 void RunDirectory::append_metrics(const Json& line) {
-  const fs::path file = path_ / "metrics.jsonl";
-  const std::string text = text_of(line, -1) + "\n";
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd < 0) throw base::system_error(file.string(), errno);
-  // One write a line: a reader, or a crash, meets whole lines.
-  const ssize_t written = ::write(fd, text.data(), text.size());
-  const int failure = written < 0 ? errno : ENOSPC;
-  close(fd);
-  if (written != static_cast<ssize_t>(text.size())) {
-    throw base::system_error(fmt::format("writing {}", file.string()), failure);
-  }
+  base::append_line(path_ / "metrics.jsonl", text_of(line, -1));
+  ++metrics_lines_;
 }
 
-double RunDirectory::keep_metrics(std::int64_t rounds) {
+double RunDirectory::keep_metrics(std::int64_t rounds, std::int64_t lines) {
+  metrics_lines_ = 0;
   const fs::path file = path_ / "metrics.jsonl";
   if (!fs::exists(file)) return 0;
   const std::string text = base::read_file(file);
   std::size_t kept = 0;
   double elapsed_s = 0;
+  std::int64_t seen = 0;
   for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = text.find('\n', begin);
-    if (end == text.npos) break;
+    if (end == text.npos || (lines >= 0 && seen == lines)) break;
     const auto line = base::try_parse_object(std::string_view(text).substr(begin, end - begin));
     if (!line) break;
-    // A line about something else than a round stays when a kept round follows it.
-    if (!line->contains("round")) continue;
-    if (base::integer_or(*line, "round", 0) > rounds) break;
+    ++seen;
+    const bool of_round = line->contains("round");
+    if (lines < 0 && of_round && base::integer_or(*line, "round", 0) > rounds) break;
+    if (of_round) elapsed_s = base::number_or(*line, "elapsed_s", 0);
+    // Unless the state counts its lines, a line about something else than a round stays when a kept
+    // round follows it.
+    if (lines < 0 && !of_round) continue;
     kept = end + 1;
-    elapsed_s = base::number_or(*line, "elapsed_s", 0);
+    metrics_lines_ = seen;
   }
   if (kept < text.size()) base::write_file(file, std::string_view(text).substr(0, kept));
   return elapsed_s;
@@ -210,21 +232,39 @@ fs::path RunDirectory::checkpoint_memory(std::int64_t rounds) const {
 
 fs::path RunDirectory::model_memory() const { return free_memory(path_ / "model.safetensors"); }
 
+void RunDirectory::write_state(const fs::path& file, StateFile state) const {
+  state.metadata[learn::kMetricsLinesKey] = std::to_string(metrics_lines_);
+  data::write_safetensors(file, state.tensors, state.metadata);
+}
+
 void RunDirectory::write_checkpoint(std::int64_t rounds, const learn::State& state,
                                     const std::string& data_sha256, const SavedMemory& memory) {
   const fs::path folder = path_ / "checkpoints";
   std::error_code error;
-  fs::create_directories(folder, error);
+  const bool made = fs::create_directories(folder, error);
   check(error, folder);
-  write_state(checkpoint_file(path_, rounds), state, rounds, data_sha256, memory);
+  if (made) base::sync_directory(path_);
+  const fs::path file = checkpoint_file(path_, rounds);
+  write_state(file, state_file(state, rounds, data_sha256, memory));
+  // A checkpoint of more rounds is one that was damaged: this run has gone on from one before it.
+  for (const fs::path& other : checkpoints_in(path_)) {
+    if (other.filename() > file.filename()) fs::remove(other, error);
+  }
   const std::vector<fs::path> all = checkpoints_in(path_);
   for (std::size_t i = 0; i + kCheckpointsKept < all.size(); ++i) fs::remove(all[i], error);
   if (!memory.folder.empty()) remove_memory(folder, checkpoints_in(path_));
 }
 
 void RunDirectory::write_model(std::int64_t rounds, const learn::State& state,
-                               const std::string& data_sha256, const SavedMemory& memory) {
-  write_state(path_ / "model.safetensors", state, rounds, data_sha256, memory);
+                               const std::string& data_sha256, const SavedMemory& memory,
+                               const std::string& ended) {
+  StateFile file = state_file(state, rounds, data_sha256, memory);
+  if (!ended.empty()) file.metadata[learn::kEndedKey] = ended;
+  write_state(path_ / "model.safetensors", std::move(file));
+  remove_checkpoints();
+}
+
+void RunDirectory::remove_checkpoints() {
   std::error_code error;
   fs::remove_all(path_ / "checkpoints", error);
   remove_memory(path_, {path_ / "model.safetensors"});
@@ -234,9 +274,7 @@ void RunDirectory::write_model(std::span<const std::byte> file) {
   base::FileWriter writer(path_ / "model.safetensors");
   writer.write(file);
   writer.commit();
-  std::error_code error;
-  fs::remove_all(path_ / "checkpoints", error);
-  remove_memory(path_, {path_ / "model.safetensors"});
+  remove_checkpoints();
 }
 
 void RunDirectory::write_metrics(std::string_view lines) {
@@ -244,7 +282,7 @@ void RunDirectory::write_metrics(std::string_view lines) {
 }
 
 void RunDirectory::write_trace(const base::Trace& trace) {
-  base::write_file(path_ / "trace.json", trace.json());
+  base::write_file(path_ / "trace.json", trace.json(), base::Sync::kNone);
 }
 
 StateFile state_file(const learn::State& state, std::int64_t rounds, const std::string& data_sha256,

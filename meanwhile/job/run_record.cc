@@ -62,8 +62,7 @@ void check_out(const fs::path& path) {
     throw Error(ErrorKind::kUsage, "{}: {} {}", base::parameter("out"), at.string(), why);
   };
   std::error_code error;
-  if (fs::exists(path, error) && !RunDirectory::is_run(path) &&
-      !(fs::is_directory(path, error) && fs::is_empty(path, error))) {
+  if (!RunDirectory::is_run(path) && !RunDirectory::is_free(path)) {
     refuse(path, "exists and is not a run directory");
   }
   fs::path above = fs::absolute(path);

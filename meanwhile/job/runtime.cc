@@ -14,6 +14,7 @@ Trained train_here(const Worker& worker, const Training& training, int threads) 
   options.threads = threads;
   options.seed = training.seed;
   options.rounds_done = training.rounds_done;
+  options.metrics_lines = training.metrics_lines;
   options.time_limit_s = training.spec.time_limit_s;
   options.checkpoint_seconds = training.spec.checkpoint_seconds;
   options.memory_limit_bytes = training.spec.memory_limit_bytes;

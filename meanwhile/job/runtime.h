@@ -60,7 +60,8 @@ struct Training {
   Observer& observer;
   data::Part* eval = nullptr;  // held-out rows, or none
   std::uint64_t seed = 0;
-  std::int64_t rounds_done = 0;  // behind the learner's state
+  std::int64_t rounds_done = 0;     // behind the learner's state
+  std::int64_t metrics_lines = -1;  // of metrics.jsonl behind it; -1: unknown
   bool resumed = false;
   // The file of the state that the learner was restored from, for the memory of shards. Empty: a
   // new run, or other data, whose shards have none.

@@ -30,6 +30,7 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
   result.workers = workers;
   result.threads = engine.threads();
   const LoopOptions loop = {.rounds_done = options.rounds_done,
+                            .metrics_lines = options.metrics_lines,
                             .time_limit_s = options.time_limit_s,
                             .checkpoint_seconds = options.checkpoint_seconds,
                             .data_sha256 = data.sha256,

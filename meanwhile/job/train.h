@@ -19,8 +19,9 @@ struct TrainOptions {
   int threads = 0;  // of this worker; 0: all the machine offers
   int shards = 0;   // 0: data::default_shards(). Of a Part: those it was dealt to
   std::uint64_t seed = 0;
-  std::int64_t rounds_done = 0;  // rounds behind the state that the learner was restored from
-  double time_limit_s = 0;       // 0: none. Checked after each kTrain round: there is a model then
+  std::int64_t rounds_done = 0;     // rounds behind the state that the learner was restored from
+  std::int64_t metrics_lines = -1;  // lines of metrics.jsonl behind it; -1: unknown
+  double time_limit_s = 0;  // 0: none. Checked after each kTrain round: there is a model then
   double checkpoint_seconds = 10;  // 0: after every kTrain round
   // Of mapped data kept resident; 0: three quarters of what the machine or the cgroup has.
   std::int64_t memory_limit_bytes = 0;

@@ -7,6 +7,7 @@
 #include "meanwhile/learn/kmeans/entry.h"
 #include "meanwhile/learn/lda/entry.h"
 #include "meanwhile/learn/linear/entry.h"
+#include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/state_file.h"
 
 namespace meanwhile::learn {
@@ -47,16 +48,20 @@ const Entry& Registry::at(std::string_view name) const {
               base::listed(names()), base::did_you_mean(name, names()));
 }
 
-LoadedModel load_model(const Registry& registry, const std::filesystem::path& path) {
-  const std::filesystem::path file = model_file(path);
-  const data::SafetensorsFile opened = open_state(file);
+LoadedModel load_model(const Registry& registry, const std::filesystem::path& path,
+                       Reading& reading) {
+  const OpenedState opened = open_model(path, reading);
   try {
-    const auto learner = opened.metadata().find("learner");
-    const Entry& entry = registry.at(learner == opened.metadata().end() ? "" : learner->second);
-    return {&entry, file, entry.load_model(opened)};
+    const Entry& entry = registry.at(learner_of(opened.file));
+    return {&entry, opened.path, entry.load_model(opened.file)};
   } catch (Error& e) {
-    throw e.in(file.string());
+    throw e.in(opened.path.string());
   }
+}
+
+LoadedModel load_model(const Registry& registry, const std::filesystem::path& path) {
+  Reading reading;
+  return load_model(registry, path, reading);
 }
 
 }  // namespace meanwhile::learn

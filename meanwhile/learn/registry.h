@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "meanwhile/learn/entry.h"
+#include "meanwhile/learn/run_json.h"
 
 namespace meanwhile::learn {
 
@@ -40,7 +41,10 @@ struct LoadedModel {
   std::unique_ptr<Model> model;
 };
 
-// The model in `path`: a model file, or a run directory (its newest state). THROWS Error(kInput).
+// The model in `path`: a model file, or a run directory (its newest state). THROWS Error(kInput)
+// also for a damaged file: see open_model(), which adds to the notes.
+LoadedModel load_model(const Registry& registry, const std::filesystem::path& path,
+                       Reading& reading);
 LoadedModel load_model(const Registry& registry, const std::filesystem::path& path);
 
 }  // namespace meanwhile::learn

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <optional>
 
 #include "meanwhile/base/file.h"
 #include "test/job/toy_learner.h"
@@ -98,7 +100,8 @@ TEST(RunDirectory, StoresWhatIsNotUtf8WithoutFailing) {
 TEST(RunDirectory, SaysThatRunJsonIsBroken) {
   RunDirectory run = RunDirectory::create(fresh_path("run"));
   base::write_file(run.path() / "run.json", "{\"status\":");
-  EXPECT_THAT(message_of([&] { run.run(); }, base::ErrorKind::kInput), HasSubstr("run.json"));
+  EXPECT_THAT(message_of([&] { RunDirectory::open(run.path()); }, base::ErrorKind::kInput),
+              HasSubstr("run.json"));
 }
 
 TEST(RunDirectory, FindsTheStateWithMostRounds) {
@@ -137,6 +140,78 @@ TEST(RunDirectory, FallsBackToTheCheckpointBeforeABrokenOne) {
   fs::resize_file(run.path() / "checkpoints/round-00000001.safetensors", 100);
   EXPECT_THAT(message_of([&] { run.newest_state(); }, base::ErrorKind::kInput),
               HasSubstr(".safetensors"));
+}
+
+TEST(RunDirectory, IsWrittenByOneProcessAtATime) {
+  const fs::path path = fresh_path("run");
+  std::optional<RunDirectory> writer = RunDirectory::create(path);
+  const auto is_refused = [&](const std::function<void()>& write) {
+    EXPECT_THAT(message_of(write, base::ErrorKind::kUsage),
+                HasSubstr(fmt::format("run: is being written by process {} on ", getpid())));
+  };
+  is_refused([&] { RunDirectory::create(path); });
+  is_refused([&] { RunDirectory::open(path).lock(); });
+  EXPECT_NO_THROW(RunDirectory::open(path)) << "may be read meanwhile";
+  std::optional<RunDirectory> copy = writer;
+  writer.reset();
+  is_refused([&] { RunDirectory::create(path); });
+  copy.reset();
+  EXPECT_FALSE(fs::exists(path / "lock"));
+  EXPECT_NO_THROW(RunDirectory::open(path).lock());
+  EXPECT_EQ(RunDirectory::create(path).aside(), path.string() + ".1");
+}
+
+TEST(RunDirectory, TakesALockThatAKilledProcessLeft) {
+  const fs::path path = fresh_path("run");
+  RunDirectory::create(path);
+  base::write_file(path / "lock", "process 1 on elsewhere");
+  RunDirectory run = RunDirectory::open(path);
+  run.lock();
+  EXPECT_THAT(base::read_file(path / "lock"), HasSubstr(fmt::format("process {} on", getpid())));
+}
+
+TEST(RunDirectory, TakesADirectoryThatHoldsOnlyWhatAKilledProcessLeft) {
+  const fs::path path = fresh_path("run");
+  fs::create_directories(path);
+  base::write_file(path / "run.json.partial", "{");
+  base::write_file(path / "run.json.12ab.partial", "{");
+  base::write_file(path / "lock", "");
+  EXPECT_TRUE(RunDirectory::is_free(path));
+  RunDirectory run = RunDirectory::create(path);
+  EXPECT_TRUE(run.aside().empty());
+  EXPECT_FALSE(fs::exists(path / "run.json.partial"));
+  EXPECT_FALSE(fs::exists(path / "run.json.12ab.partial"));
+  base::write_file(path / "notes.txt", "mine");
+  EXPECT_FALSE(RunDirectory::is_free(path));
+}
+
+TEST(RunDirectory, RemovesPartialFilesWhenItIsLocked) {
+  const fs::path path = fresh_path("run");
+  RunDirectory::create(path).write_checkpoint(1, state_of(numbers(1)));
+  base::write_file(path / "model.safetensors.1.partial", "half");
+  base::write_file(path / "checkpoints/round-00000002.safetensors.1.partial", "half");
+  RunDirectory run = RunDirectory::open(path);
+  EXPECT_TRUE(fs::exists(path / "model.safetensors.1.partial"));
+  run.lock();
+  EXPECT_FALSE(fs::exists(path / "model.safetensors.1.partial"));
+  EXPECT_FALSE(fs::exists(path / "checkpoints/round-00000002.safetensors.1.partial"));
+  EXPECT_TRUE(fs::exists(path / "checkpoints/round-00000001.safetensors"));
+}
+
+TEST(RunDirectory, KeepsTheLinesOfMetricsThatAStateCounts) {
+  RunDirectory run = RunDirectory::create(fresh_path("run"));
+  run.keep_metrics(0);
+  run.append_metrics({{"round", 1}, {"elapsed_s", 0.5}});
+  run.append_metrics({{"phase", "score"}});
+  run.write_checkpoint(1, state_of(numbers(1)));
+  run.append_metrics({{"phase", "prepare"}});
+  run.append_metrics({{"round", 2}, {"elapsed_s", 1.5}});
+  const std::int64_t lines = learn::metrics_lines_of(learn::open_state(run.newest_state()));
+  EXPECT_EQ(lines, 2);
+  EXPECT_EQ(run.keep_metrics(1, lines), 0.5);
+  const std::string text = base::read_file(run.path() / "metrics.jsonl");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  EXPECT_THAT(text, HasSubstr("score"));
 }
 
 TEST(RunDirectory, DropsMetricsOfRoundsThatWillBeDoneAgain) {

@@ -93,8 +93,7 @@ int Calibrate::run(const Context& context) {
       throw Error(ErrorKind::kUsage, "--out: {} is not a directory", folder.string());
     }
     try {
-      base::write_file(out_ + ".trial", "");
-      fs::remove(out_ + ".trial");
+      base::FileWriter trial(out_);  // has a name of its own, and leaves nothing
     } catch (const Error& e) {
       throw Error(e.kind(), "--out: {} cannot be written: {}", out_, e.what());
     }

@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/error.h"
@@ -57,12 +56,7 @@ struct Convert {
                   "the last file is written, so its name must end in .safetensors, not '{}'", out);
     }
     input.check();
-    for (const std::string& file : input.files()) {
-      std::error_code error;
-      if (std::filesystem::equivalent(file, out, error)) {
-        throw Error(ErrorKind::kUsage, "{} cannot be both read and written", out);
-      }
-    }
+    check_not_read(out, input.all_read());
     const std::filesystem::path folder = std::filesystem::absolute(out).parent_path();
     if (access(folder.c_str(), W_OK) != 0) {
       throw Error(ErrorKind::kUsage, "{} is not a directory that can be written to",

@@ -15,6 +15,7 @@
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/data/files/input_files.h"
 #include "meanwhile/job/run_directory.h"
+#include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/registry.h"
 #include "meanwhile/learn/state_file.h"
 
@@ -53,9 +54,11 @@ Json files_in(const fs::path& folder) {
   return sizes;
 }
 
-Json inspect_run(const fs::path& path) {
-  const job::RunDirectory run = job::RunDirectory::open(path);
-  const Json record = run.run();
+// `check`: also of the newest state.
+Json inspect_run(const fs::path& path, bool check, learn::Reading& reading) {
+  const job::RunDirectory run = job::RunDirectory::open(path, reading);
+  const Json& record = run.run();
+  if (check) learn::open_newest(path, reading);
   Json json = {{"run", path.string()}};
   for (const char* key :
        {"learner", "status", "stopped_because", "rounds", "objective", "parameters", "seed",
@@ -68,8 +71,8 @@ Json inspect_run(const fs::path& path) {
   return json;
 }
 
-Json inspect_model(const learn::Registry& registry, const fs::path& path) {
-  const data::SafetensorsFile file(path);
+Json inspect_model(const learn::Registry& registry, const fs::path& path, learn::Reading& reading) {
+  const data::SafetensorsFile file = learn::open_state(path, reading);
   Json json = {{"model", path.string()}};
   for (const auto& [key, text] : file.metadata()) {
     json[key] = base::try_parse_object(text).value_or(Json(text));
@@ -77,30 +80,35 @@ Json inspect_model(const learn::Registry& registry, const fs::path& path) {
   for (const auto& [name, tensor] : file.tensors()) {
     json["tensors"][name] = fmt::format("{} {}", tensor.dtype, Json(tensor.shape).dump());
   }
-  json.update(learn::load_model(registry, path).model->describe());
+  json.update(registry.at(learn::learner_of(file)).load_model(file)->describe());
   return json;
 }
 
-Json inspect_files(const InputFlags& input) {
+Json inspect_files(const InputFlags& input, bool check) {
   const int threads = base::hardware_threads();
+  data::ReadOptions options = input.options(threads);
+  options.check_seals = check;
   Json json;
   json["files"] = input.files();
   // Standard input can be looked at once only, and that is for its rows.
   if (input.files() != std::vector<std::string>{"-"}) {
     const std::vector<fs::path> paths(input.files().begin(), input.files().end());
-    json["format"] = data::find_inputs(paths, input.options(threads)).front().reader->name;
+    json["format"] = data::find_inputs(paths, options).front().reader->name;
   }
-  json.update(describe_data(input.read(threads)));
+  json.update(describe_data(data::read({input.files().begin(), input.files().end()}, options)));
   return json;
 }
 
 struct Inspect {
   InputFlags input;
-  bool json = false;
+  bool json = false, check = false;
 
   explicit Inspect(const FlagTable& table) {
     input.add_to(table);
     table.toggle("--json", json, "print all of it as one JSON object");
+    table.toggle("--check", check,
+                 "check the seals of large converted data and of a run's newest state, too; those "
+                 "of models and small files are checked always");
     table.footer(
         "\nFILES is a run directory, a model file, or data.\n"
         "\nexamples:\n"
@@ -113,9 +121,12 @@ struct Inspect {
     input.check();
     const fs::path path = input.files().front();
     const bool one = input.files().size() == 1;
-    const Json found = one && job::RunDirectory::is_run(path) ? inspect_run(path)
-                       : one && learn::holds_model(path) ? inspect_model(context.registry, path)
-                                                         : inspect_files(input);
+    learn::Reading reading{input.unsealed()};
+    const Json found = one && job::RunDirectory::is_run(path) ? inspect_run(path, check, reading)
+                       : one && learn::holds_model(path)
+                           ? inspect_model(context.registry, path, reading)
+                           : inspect_files(input, check);
+    say_notes(context.console, reading.notes);
     context.console.show(json ? json_line(found) : shown(found));
     return kExitDone;
   }

@@ -144,6 +144,7 @@ int Plan::run(const Context& context) {
                 "--deadline and --budget: are for the same rows whatever the workers (--scaling "
                 "strong)");
   }
+  check_not_read(svg_, flags_.all_read());
   const std::filesystem::path folder =
       svg_.empty() ? "." : std::filesystem::absolute(svg_).parent_path();
   if (!std::filesystem::is_directory(folder)) {

@@ -39,7 +39,7 @@ struct Predict {
 
   int run(const Context& context) {
     check_table_name(out);
-    const learn::LoadedModel loaded = flags.load(context.registry);
+    const learn::LoadedModel loaded = flags.load(context.console, context.registry, out);
     const data::Dataset data = flags.read(context.console, loaded);
     if (probabilities) {
       write_probabilities(context, *loaded.model, data);

@@ -107,6 +107,8 @@ class TopicsCommand {
                0);
     table.toggle("--weights", weights_, "each word with its probability in the topic");
     table.toggle("--json", json_, "print all of it as one JSON object");
+    table.toggle("--unsealed", unsealed_,
+                 "take a model whose seal is broken or missing, with a note");
     table.text("--export", export_, "write what pyLDAvis.prepare() takes, as JSON, too")
         .type("FILE");
     table.footer(
@@ -130,7 +132,8 @@ class TopicsCommand {
       throw Error(ErrorKind::kUsage, "--relevance: expected a number from 0 to 1, got {}",
                   relevance_);
     }
-    const Model model = load();
+    check_not_read(export_, {model_});
+    const Model model = load(context.console);
     const bool coherent = model.top.each > 0;
     if (!coherent && sort_ == "coherence") {
       throw Error(ErrorKind::kInput, "--sort coherence: {}; {}", kNoCoherence,
@@ -152,12 +155,14 @@ class TopicsCommand {
   static constexpr const char* kNoCoherence =
       "training has not ended, and the coherence of topics is measured when it does";
 
-  Model load() const {
-    const std::filesystem::path file = learn::model_file(model_);
+  Model load(Console& console) const {
+    learn::Reading reading{unsealed_};
+    const learn::OpenedState opened = learn::open_model(model_, reading);
+    say_notes(console, reading.notes);
     try {
-      return learn::lda::load_model(learn::open_state(file));
+      return learn::lda::load_model(opened.file);
     } catch (Error& error) {
-      throw error.in(file.string());
+      throw error.in(opened.path.string());
     }
   }
 
@@ -179,7 +184,7 @@ class TopicsCommand {
   std::string model_, sort_ = "prevalence", export_;
   std::int64_t top_ = 12;
   double relevance_ = 1;
-  bool weights_ = false, json_ = false;
+  bool weights_ = false, json_ = false, unsealed_ = false;
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ struct Transform {
 
   int run(const Context& context) {
     check_table_name(out);
-    const learn::LoadedModel loaded = flags.load(context.registry);
+    const learn::LoadedModel loaded = flags.load(context.console, context.registry, out);
     const data::Dataset data = flags.read(context.console, loaded);
     write_transformed(context.console, *loaded.model, data, flags.threads(), out);
     return kExitDone;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/nearest.h"
@@ -68,6 +70,19 @@ const std::string& parse_choice(const std::string& name, const std::string& text
                 base::listed(choices), base::did_you_mean(text, choices));
   }
   return text;
+}
+
+void check_not_read(const std::string& out, const std::vector<std::string>& read) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (out.empty() || out == "-" || !fs::exists(out, error)) return;
+  const fs::path folder = fs::absolute(out, error).parent_path();
+  for (const std::string& file : read) {
+    const bool inside = fs::is_directory(file, error) && fs::equivalent(file, folder, error);
+    if (inside || fs::equivalent(file, out, error)) {
+      throw Error(ErrorKind::kUsage, "{} cannot be both read and written", out);
+    }
+  }
 }
 
 std::string shell_quoted(const std::string& word) {

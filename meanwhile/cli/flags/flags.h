@@ -17,6 +17,10 @@ std::int64_t parse_bytes(const std::string& name, const std::string& text);
 const std::string& parse_choice(const std::string& name, const std::string& text,
                                 const std::vector<std::string>& choices);
 
+// THROWS Error(kUsage) when writing the file `out` would replace one of the files `read`, or one in
+// a directory of them. A file that is read may be mapped, and its rows are needed until the end.
+void check_not_read(const std::string& out, const std::vector<std::string>& read);
+
 // A word of a shell's command line.
 std::string shell_quoted(const std::string& word);
 

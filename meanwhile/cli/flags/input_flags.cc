@@ -77,6 +77,10 @@ void InputFlags::add_to(const FlagTable& table) {
                  "text: words to leave out: english, none, or a file of them"))
       .type("LIST")
       .shown_default(words_.stop_words);
+  unsealed_option_ =
+      add(table.toggle("--unsealed", unsealed_,
+                       "take files whose seal is broken or missing, with a note: damage is not "
+                       "noticed"));
 }
 
 std::string InputFlags::take_last() {
@@ -91,18 +95,22 @@ void InputFlags::check() const {
   if (std::count(files_.begin(), files_.end(), "-") > 1) {
     throw Error(ErrorKind::kUsage, "standard input (-) is named twice");
   }
-  std::vector<std::string> named = files_;
-  if (!vocabulary_.empty()) named.push_back(vocabulary_);
-  if (words_.stop_words != "english" && words_.stop_words != "none") {
-    named.push_back(words_.stop_words);
-  }
-  for (const std::string& file : named) {
+  for (const std::string& file : all_read()) {
     std::error_code error;
     const bool exists = file == "-" || std::filesystem::exists(file, error);
     if (error) throw Error(ErrorKind::kInput, "{}: {}", file, error.message());
     if (!exists) throw Error(ErrorKind::kInput, "{}: no such file or directory", file);
   }
   parse_delimiter(delimiter_);
+}
+
+std::vector<std::string> InputFlags::all_read() const {
+  std::vector<std::string> named = files_;
+  if (!vocabulary_.empty()) named.push_back(vocabulary_);
+  if (words_.stop_words != "english" && words_.stop_words != "none") {
+    named.push_back(words_.stop_words);
+  }
+  return named;
 }
 
 data::ReadOptions InputFlags::options(int threads) const {
@@ -121,6 +129,7 @@ data::ReadOptions InputFlags::options(int threads) const {
         std::make_shared<const data::Vocabulary>(data::read_vocabulary(vocabulary_));
     options.column_names = options.vocabulary;
   }
+  options.unsealed = unsealed_;
   options.threads = threads;
   return options;
 }
@@ -140,6 +149,10 @@ std::string InputFlags::as_typed() const {
     if (!option.given()) continue;
     if (option.name() == header_option_.name()) {
       add(header_ ? "--header" : "--no-header");
+      continue;
+    }
+    if (option.name() == unsealed_option_.name()) {
+      add(option.name());
       continue;
     }
     for (const std::string& value : option.values()) {

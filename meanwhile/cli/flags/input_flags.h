@@ -19,6 +19,9 @@ class InputFlags {
   // THROWS Error(kUsage) when no file is named, Error(kInput) when one is missing.
   void check() const;
   const std::vector<std::string>& files() const { return files_; }
+  // The files, and those that flags name.
+  std::vector<std::string> all_read() const;
+  bool unsealed() const { return unsealed_; }
   // THROWS Error(kInput) when a vocabulary cannot be read.
   data::ReadOptions options(int threads) const;
   data::Dataset read(int threads) const;
@@ -29,14 +32,14 @@ class InputFlags {
  private:
   std::vector<std::string> files_;
   std::string format_ = "auto", dtype_ = "float32";
-  bool header_ = false;
+  bool header_ = false, unsealed_ = false;
   std::string delimiter_, label_column_, weight_column_;
   std::vector<std::string> ignore_columns_;
   std::int64_t n_features_ = 0;
   std::string vocabulary_;
   data::VocabularyOptions words_;
   std::vector<Flag> options_;  // all of the above but the files
-  Flag header_option_;
+  Flag header_option_, unsealed_option_;
 };
 
 }  // namespace meanwhile::cli

@@ -10,6 +10,7 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/output/show.h"
 #include "meanwhile/data/clip.h"
 #include "meanwhile/data/text/match.h"
 
@@ -26,7 +27,8 @@ void ModelFlags::add_to(const FlagTable& table) {
                "use at most this instruction set; results do not change");
 }
 
-learn::LoadedModel ModelFlags::load(const learn::Registry& registry) {
+learn::LoadedModel ModelFlags::load(Console& console, const learn::Registry& registry,
+                                    const std::string& out) {
   if (model_.empty())
     throw Error(ErrorKind::kUsage, "no model is named: a run directory or a file");
   std::error_code error;
@@ -34,9 +36,15 @@ learn::LoadedModel ModelFlags::load(const learn::Registry& registry) {
     throw Error(ErrorKind::kInput, "{}: no such run directory or model file", model_);
   }
   input_.check();
+  std::vector<std::string> read = input_.all_read();
+  read.push_back(model_);
+  check_not_read(out, read);
   if (!simd_.empty()) base::limit_simd(simd_);
   if (threads_ == 0) threads_ = base::hardware_threads();
-  return learn::load_model(registry, model_);
+  learn::Reading reading{input_.unsealed()};
+  learn::LoadedModel loaded = learn::load_model(registry, model_, reading);
+  say_notes(console, reading.notes);
+  return loaded;
 }
 
 // For a model that knows columns by number only.

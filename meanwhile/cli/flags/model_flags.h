@@ -13,8 +13,10 @@ class ModelFlags {
  public:
   // The positionals MODEL and FILES, and flags. This object must outlive the parsing of `app`.
   void add_to(const FlagTable& table);
-  // Checks everything that was given and loads the model. THROWS Error(kUsage, kInput).
-  learn::LoadedModel load(const learn::Registry& registry);
+  // Checks everything that was given and loads the model. `out`: the file to be written; empty or
+  // -: none. THROWS Error(kUsage, kInput).
+  learn::LoadedModel load(Console& console, const learn::Registry& registry,
+                          const std::string& out = {});
   // Reads the data for it. THROWS Error(kInput), also when the columns do not fit.
   data::Dataset read(Console& console, const learn::LoadedModel& loaded) const;
   int threads() const { return threads_; }

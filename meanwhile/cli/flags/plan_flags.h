@@ -29,6 +29,7 @@ class PlanFlags {
   bool fixed_exchange() const { return exchange_ != "auto"; }
   const plan::History& history() const { return history_; }
   const learn::Entry& entry() const { return entry_; }
+  std::vector<std::string> all_read() const { return input_.all_read(); }
 
  private:
   learn::Shape shape() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "meanwhile/base/safe_text.h"
+#include "meanwhile/cli/output/flag_name.h"
 
 namespace meanwhile::cli {
 
@@ -69,6 +70,12 @@ std::string bytes_shown(std::int64_t bytes) {
 
 std::string json_line(const Json& json) {
   return base::printable(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+void say_notes(Console& console, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    console.say(fmt::format("note: {}\n", with_flags(note)));
+  }
 }
 
 }  // namespace meanwhile::cli

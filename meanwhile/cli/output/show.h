@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "meanwhile/cli/output/console.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::cli {
@@ -16,5 +18,8 @@ std::string bytes_shown(std::int64_t bytes);
 
 // One line of JSON; what is not UTF-8 is replaced.
 std::string json_line(const base::Json& json);
+
+// Remarks of the library, a line each, with parameters as flags.
+void say_notes(Console& console, const std::vector<std::string>& notes);
 
 }  // namespace meanwhile::cli

@@ -35,6 +35,10 @@ std::string KMeans::converged() const {
       parameters_.tol);
 }
 
+Ended KMeans::ran_out() const {
+  return {Ending::kRanOut, fmt::format("max_iter={} reached", parameters_.max_iter)};
+}
+
 Outcome KMeans::absorb_lloyd(std::span<const double> total) {
   const UpdateView v = view();
   const std::int64_t K = parameters_.n_clusters;
@@ -65,9 +69,9 @@ Outcome KMeans::absorb_lloyd(std::span<const double> total) {
   const double mean = metric_ == Metric::kEuclidean ? inertia / weight : 2 * inertia / weight;
   const bool still = shift <= parameters_.tol * std::sqrt(mean);
   if (still && progress_.far == 0) {
-    end_training(Ending::kConverged, shift == 0 ? "converged: no centre moved" : converged());
+    end_training({Ending::kConverged, shift == 0 ? "converged: no centre moved" : converged()});
   } else if (progress_.round >= parameters_.max_iter) {
-    end_training(Ending::kRanOut, fmt::format("max_iter={} reached", parameters_.max_iter));
+    end_training(ran_out());
   }
   prepare_round();
   return outcome;
@@ -188,12 +192,13 @@ Outcome KMeans::absorb_batch(std::span<const double> total) {
   outcome.record = record(total, shift);
   const double scale = metric_ == Metric::kEuclidean ? mean : 2 * mean;
   if (shift <= parameters_.tol * std::sqrt(scale)) {
-    end_training(Ending::kConverged, converged());
+    end_training({Ending::kConverged, converged()});
   } else if (progress_.since_lowest >= kMaxSinceLowest) {
-    end_training(Ending::kStopped, fmt::format("the smoothed inertia has not fallen for {} batches",
-                                               kMaxSinceLowest));
+    end_training(
+        {Ending::kStopped,
+         fmt::format("the smoothed inertia has not fallen for {} batches", kMaxSinceLowest)});
   } else if (progress_.round >= parameters_.max_iter) {
-    end_training(Ending::kRanOut, fmt::format("max_iter={} reached", parameters_.max_iter));
+    end_training(ran_out());
   }
   prepare_round();
   return outcome;

@@ -39,13 +39,12 @@ InitialCenters dense(const data::Matrix& x) {
 }
 
 InitialCenters centers_of_model(const std::string& path) {
-  const std::filesystem::path file = model_file(path);
-  const data::SafetensorsFile opened = open_state(file);
+  const OpenedState opened = open_model(path);
   try {
-    const Model model = load_model(opened);
+    const Model model = load_model(opened.file);
     return {model.centers, model.n_clusters, model.cols};
   } catch (Error& e) {
-    throw e.in(file.string());
+    throw e.in(opened.path.string());
   }
 }
 

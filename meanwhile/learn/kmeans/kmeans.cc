@@ -193,14 +193,15 @@ Outcome KMeans::absorb_seeding(std::span<const double> total) {
 }
 
 // One more pass gives the inertia of the final centres, from distances.
-void KMeans::end_training(Ending ending, std::string because) {
-  progress_.ended = {ending, std::move(because)};
+void KMeans::end_training(Ended ended) {
+  progress_.ended = std::move(ended);
   phase_ = Phase::kScore;
 }
 
 void KMeans::end_trial(double inertia, Outcome& outcome) {
   outcome.record["trial"] = progress_.trial;
-  const bool better = progress_.trial == 0 || inertia < best_.inertia;
+  // A run that is resumed after its end has no best trial: its centres are those of the best.
+  const bool better = best_.centers.empty() || inertia < best_.inertia;
   if (better) best_ = {model_.centers, model_.counts, inertia, progress_.round};
   if (progress_.trial + 1 < parameters_.n_init && !given_centers_) {
     Progress next;
@@ -223,7 +224,7 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
 
 std::int64_t KMeans::rounds_left() const {
   const std::int64_t more_trials = given_centers_ ? 0 : parameters_.n_init - 1 - progress_.trial;
-  return parameters_.max_iter * (1 + more_trials) - progress_.round;
+  return std::max<std::int64_t>(0, parameters_.max_iter * (1 + more_trials) - progress_.round);
 }
 
 }  // namespace meanwhile::learn::kmeans

@@ -79,7 +79,8 @@ class KMeans final : public FlatLearner {
   Json record(std::span<const double> total, double shift) const;
   std::string converged() const;
   void choose_screen(std::span<const double> total);
-  void end_training(Ending ending, std::string because);
+  Ended ran_out() const;
+  void end_training(Ended ended);
   void end_trial(double inertia, Outcome& outcome);
 
   Parameters parameters_;

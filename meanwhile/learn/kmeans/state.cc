@@ -132,6 +132,8 @@ void KMeans::restore(const data::SafetensorsFile& file) {
   // Where the rounds had run out, more may be allowed now.
   const bool more = progress_.round < parameters_.max_iter;
   if (more && progress_.ended.ending == Ending::kRanOut) progress_.ended = {};
+  // A final state does not say so here, and has no round more to do than max_iter allows.
+  if (!more && progress_.seeded && !progress_.ended) progress_.ended = ran_out();
   const std::string carried = "carried/";
   std::int64_t best_cols = 0;
   if (file.has(carried + kBestCenters)) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "meanwhile/job/round_log.h"
+#include "meanwhile/learn/state_file.h"
 
 namespace meanwhile::runtime {
 
@@ -220,7 +221,8 @@ void Archive::remove_before(std::int64_t step, bool memory) {
 
 bool Archive::finish(double now_s, const ShardRunner& runner, const Json& ended) {
   if (!read_history(now_s)) return false;
-  store_.blobs->put(names_.model(), runner.state());
+  store_.blobs->put(names_.model(),
+                    runner.state({{learn::kEndedKey, ended.value("stopped_because", "")}}));
   store_.blobs->put(names_.metrics(), bytes_of(sealed(merged_history())));
   store_.blobs->put(names_.result(), json_bytes(ended));
   return true;

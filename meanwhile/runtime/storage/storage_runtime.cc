@@ -160,7 +160,7 @@ job::Trained StorageRuntime::train(const job::Worker&, const job::Training& trai
       directory.write_run({{"status", "interrupted"}, {"finished", false}});
       return trained;
     }
-    if (training.resumed) directory.keep_metrics(training.rounds_done);
+    if (training.resumed) directory.keep_metrics(training.rounds_done, training.metrics_lines);
     base::SystemClock clock;
     const Json ended = fetch_result(*opened, job, options_.prices, directory, clock);
     if (!ended["metrics_whole"].get<bool>()) training.observer.note(kDamagedMetrics);
