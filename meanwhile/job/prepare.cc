@@ -126,6 +126,7 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
                   parameter("plan"));
     }
   }
+  run.asked_out = spec.out.string();
   run.seed = keep<std::uint64_t>(spec.seed, "seed", 0, run);
   run.shards = keep<int>(spec.shards, "shards", 0, run);
   run.eval = keep<std::string>(spec.eval, "eval", "", run);

@@ -40,6 +40,7 @@ struct SettledRun {
   std::string eval;  // empty: none
   std::optional<ResumedRun> resumed;
   std::vector<std::string> notes;  // for the user
+  std::string asked_out = {};      // `out` of the spec, before it was filled in
 };
 
 // Merges and checks all that can be known before the data is read. THROWS Error(kUsage, kInput).

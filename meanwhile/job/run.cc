@@ -1,6 +1,7 @@
 // The steps of a run, in their order:
 //
 //   settle    the spec, the run to resume and the defaults, merged and checked
+//   compare   the same run on every worker
 //   load      the data, by all workers
 //   choose    with `plan`: workers, exchange and what is sent
 //   learner   new, restored, or started from a model
@@ -27,6 +28,7 @@
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/prepare.h"
 #include "meanwhile/job/run_record.h"
+#include "meanwhile/job/same_run.h"
 #include "meanwhile/transport/collect.h"
 
 namespace meanwhile::job {
@@ -54,6 +56,7 @@ class WorkerRun {
   RunResult result() {
     for (const std::string& note : run_.notes) observer_.note(note);
     const Deployment deployment = runtime_.deployment();
+    if (worker_.transport != nullptr) check_same_run(*worker_.transport, run_);
     loaded_ = load(run_, worker_, deployment.workers * deployment.threads, observer_);
     begin_record();
     if (run_.spec.plan && planner_ != nullptr) follow_plan();

@@ -190,6 +190,7 @@ class MpiSession::World : public Transport {
     for (auto& [request, message] : open_) {
       if (message.sends) continue;
       for (MPI_Request& piece : message.pieces) {
+        if (piece == MPI_REQUEST_NULL) continue;  // ended by an error
         MPI_Cancel(&piece);
         receives.push_back(piece);
       }
