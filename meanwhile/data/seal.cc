@@ -10,23 +10,23 @@ constexpr std::size_t kDigits = 64;
 
 // Where the digits begin; npos: there are none. A quote inside of a JSON text is escaped, so the
 // name with its quotes and a colon is found as a name alone.
-std::size_t find_digits(std::string_view json) {
+std::size_t find_digits(std::string_view text) {
   constexpr std::string_view kName = "\"seal\":";
-  for (std::size_t at = json.find(kName); at != json.npos; at = json.find(kName, at + 1)) {
+  for (std::size_t at = text.find(kName); at != text.npos; at = text.find(kName, at + 1)) {
     std::size_t begin = at + kName.size();
-    if (json.substr(begin, 1) == " ") ++begin;
-    const std::string_view value = json.substr(begin, kDigits + 2);
+    if (text.substr(begin, 1) == " ") ++begin;
+    const std::string_view value = text.substr(begin, kDigits + 2);
     if (value.size() == kDigits + 2 && value.front() == '"' && value.find('"', 1) == kDigits + 1) {
       return begin + 1;
     }
   }
-  return json.npos;
+  return text.npos;
 }
 
-std::string hash_of(std::string_view json, std::size_t digits, base::Sha256& rest) {
-  rest.add(json.substr(0, digits));
+std::string hash_of(std::string_view text, std::size_t digits, base::Sha256& rest) {
+  rest.add(text.substr(0, digits));
   rest.add(blank_seal());
-  rest.add(json.substr(digits + kDigits));
+  rest.add(text.substr(digits + kDigits));
   return rest.hex();
 }
 
@@ -34,18 +34,18 @@ std::string hash_of(std::string_view json, std::size_t digits, base::Sha256& res
 
 std::string blank_seal() { return std::string(kDigits, '0'); }
 
-void put_seal(std::string& json, base::Sha256& rest) {
-  const std::size_t digits = find_digits(json);
-  assert(digits != json.npos);
-  json.replace(digits, kDigits, hash_of(json, digits, rest));
+void put_seal(std::string& text, base::Sha256& rest) {
+  const std::size_t digits = find_digits(text);
+  assert(digits != text.npos);
+  text.replace(digits, kDigits, hash_of(text, digits, rest));
 }
 
-Seal check_seal(std::string_view json, std::span<const std::byte> rest) {
-  const std::size_t digits = find_digits(json);
-  if (digits == json.npos) return Seal::kNone;
+Seal check_seal(std::string_view text, std::span<const std::byte> rest) {
+  const std::size_t digits = find_digits(text);
+  if (digits == text.npos) return Seal::kNone;
   base::Sha256 hash;
   hash.add(rest);
-  return json.substr(digits, kDigits) == hash_of(json, digits, hash) ? Seal::kWhole : Seal::kBroken;
+  return text.substr(digits, kDigits) == hash_of(text, digits, hash) ? Seal::kWhole : Seal::kBroken;
 }
 
 }  // namespace meanwhile::data

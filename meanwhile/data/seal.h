@@ -21,15 +21,15 @@ inline constexpr char kSeal[] = "seal";  // the name of the field
 // The value of the field until put_seal().
 std::string blank_seal();
 
-// Writes the digits into `json`, the text up to the end of the JSON. `rest`: has been given the
-// bytes that follow it. REQUIRES: `json` holds a blank seal.
-void put_seal(std::string& json, base::Sha256& rest);
+// Writes the digits into `text`, the file up to the end of its JSON. `rest`: has been given the
+// bytes that follow it. REQUIRES: `text` holds a blank seal.
+void put_seal(std::string& text, base::Sha256& rest);
 
 enum class Seal {
   kWhole,   // the file is as it was written
   kBroken,  // a byte differs
   kNone,    // there is no field of this name, or it does not hold as many digits as a seal has
 };
-Seal check_seal(std::string_view json, std::span<const std::byte> rest);
+Seal check_seal(std::string_view text, std::span<const std::byte> rest);
 
 }  // namespace meanwhile::data

@@ -29,7 +29,13 @@ namespace {
 template <class T>
 T keep(const std::optional<T>& given, const char* name, T otherwise, SettledRun& run) {
   if (!run.resumed) return given.value_or(otherwise);
-  const T before = run.resumed->record.value(name, otherwise);
+  T before = otherwise;
+  try {
+    before = run.resumed->record.value(name, otherwise);
+  } catch (const Json::exception&) {
+    throw Error(ErrorKind::kInput, "{}/run.json: its {} is not understood",
+                run.spec.resume.string(), name);
+  }
   if (given && *given != before) {
     run.notes.push_back(
         fmt::format("{} was {} in {}; the model will not be what that run alone would have given",

@@ -34,7 +34,7 @@ std::string holder(int file) {
   return said.empty() ? "another process" : std::string(said);
 }
 
-void lock(int file, const fs::path& run) {
+void lock_file(int file, const fs::path& run) {
   if (flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   throw Error(ErrorKind::kUsage, "{}: is being written by {}", run.string(), holder(file));
 }
@@ -52,7 +52,7 @@ std::shared_ptr<const RunLock> RunLock::take(const fs::path& run) {
     throw base::system_error(fmt::format("writing {}", (run / kName).string()), failure);
   }
   try {
-    lock(file, run);
+    lock_file(file, run);
     // The process that had the lock may have removed the file or moved the directory meanwhile.
     struct stat mine = {}, there = {};
     const bool same = fstat(file, &mine) == 0 && stat((run / kName).c_str(), &there) == 0 &&

@@ -106,8 +106,8 @@ void check_same_run(transport::Transport& transport, const Json& identity) {
   const std::vector<std::string> texts = texts_of_all(transport, mine);
   const auto rank = static_cast<std::size_t>(other - hashes.begin());
   throw Error(ErrorKind::kUsage, "workers of one run must be given the same: {}",
-              difference(Json::parse(texts.front(), nullptr, false),
-                         Json::parse(texts[rank], nullptr, false), rank));
+              difference(base::parse_json(texts.front(), "what worker 0 was given"),
+                         base::parse_json(texts[rank], "what another worker was given"), rank));
 }
 
 }  // namespace meanwhile::job

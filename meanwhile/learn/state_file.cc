@@ -56,9 +56,7 @@ fs::path run_of(const fs::path& state) {
 }
 
 // The hash that the run says its last state has; empty when it does not say.
-std::string hash_in(const Json& record) {
-  return base::text_or(record, "model_sha256", "");
-}
+std::string hash_in(const Json& record) { return base::text_or(record, "model_sha256", ""); }
 
 // A whole seal says that the file is as it was written, not that it is the model of this run.
 std::string not_of_run(const fs::path& path, const data::SafetensorsFile& file, Reading& reading) {

@@ -28,10 +28,11 @@ TEST(SafetensorsWriting, GivesTheseBytes) {
   write_safetensors(folder / "a",
                     {{"n", tensor_of<std::int64_t>(n, {1})}, {"x", tensor_of<float>(x, {3, 1})}},
                     {{"kind", "model"}});
-  const std::string json = R"({"__metadata__":{"kind":"model","seal":")" +
-                           SafetensorsFile(folder / "a").metadata().at(kSeal) +
-                           R"("},"n":{"data_offsets":[0,8],"dtype":"I64","shape":[1]},)"
-                           R"("x":{"data_offsets":[8,20],"dtype":"F32","shape":[3,1]}})";
+  const std::string seal = SafetensorsFile(folder / "a").metadata().at(kSeal);
+  std::string json =
+      R"({"__metadata__":{"kind":"model","seal":"#"},"n":{"data_offsets":[0,8],"dtype":"I64","shape":[1]},)"
+      R"("x":{"data_offsets":[8,20],"dtype":"F32","shape":[3,1]}})";
+  json.replace(json.find('#'), 1, seal);
   ASSERT_EQ(json.size(), 216u);  // with 8 bytes of length and 32 blanks: 256 = 4 * 64
   const std::string header = std::string("\xf8\0\0\0\0\0\0\0", 8) + json + std::string(32, ' ');
   const std::string values =
@@ -43,7 +44,7 @@ TEST(SafetensorsWriting, GivesTheseBytes) {
   base::Sha256 hash;
   hash.add(values);
   hash.add(unsealed);
-  EXPECT_EQ(SafetensorsFile(folder / "a").metadata().at(kSeal), hash.hex());
+  EXPECT_EQ(seal, hash.hex());
 }
 
 TEST(SafetensorsWriting, IsReadBack) {

@@ -13,7 +13,7 @@ namespace meanwhile::cli {
 namespace {
 
 // A signal handler can reach nothing but what is static.
-std::atomic<int> code = 0;
+std::atomic<int> cut_file_code = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void say(const char* text) noexcept {
@@ -34,13 +34,13 @@ void on_bus_error(int number, siginfo_t* info, void*) {
   say("meanwhile: ");
   say(path);
   say(": was cut short while it was in use, or cannot be read\n");
-  _exit(code);
+  _exit(cut_file_code);
 }
 
 }  // namespace
 
 void report_cut_files(int exit_code) {
-  code = exit_code;
+  cut_file_code = exit_code;
   struct sigaction action = {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO;
