@@ -11,8 +11,9 @@ namespace meanwhile {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::path(testing::TempDir()) / "meanwhile-XXXXXX").string();
+  TemporaryFolder() : TemporaryFolder(testing::TempDir()) {}
+  explicit TemporaryFolder(const std::filesystem::path& parent) {
+    std::string name = (parent / "meanwhile-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error(name, {});
     path_ = name;
   }

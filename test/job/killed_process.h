@@ -28,9 +28,10 @@ inline bool changes_files(std::uint64_t call, const std::uint64_t* arguments) {
   return std::find(kCalls.begin(), kCalls.end(), call) != kCalls.end();
 }
 
-// Runs `body` in a process of its own, which is killed before the n-th such call (from 1).
-// REQUIRES: this process has no other threads that hold locks, and `body` starts none.
-inline Died run_and_kill(int n, const std::function<void()>& body) {
+// Runs `body` in a process of its own, which is killed before the n-th such call (from 1; 0: it is
+// not killed). `calls` gets how many there were. REQUIRES: this process has no other threads that
+// hold locks, and `body` starts none.
+inline Died run_and_kill(int n, const std::function<void()>& body, int& calls) {
   const pid_t child = fork();
   if (child == 0) {
     ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
@@ -47,15 +48,16 @@ inline Died run_and_kill(int n, const std::function<void()>& body) {
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSTOPPED(status)) << "this system does not let a process be traced";
   ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
-  int calls = 0, signal = 0;
+  int deliver = 0;
+  calls = 0;
   for (;;) {
-    ptrace(PTRACE_SYSCALL, child, nullptr, signal);
+    ptrace(PTRACE_SYSCALL, child, nullptr, deliver);
     waitpid(child, &status, 0);
     if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? Died::kDone : Died::kFailed;
     if (!WIFSTOPPED(status)) return Died::kFailed;
-    signal = 0;
+    deliver = 0;
     if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
-      signal = WSTOPSIG(status);
+      deliver = WSTOPSIG(status);
       continue;
     }
     __ptrace_syscall_info info = {};

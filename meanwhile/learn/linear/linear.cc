@@ -19,6 +19,7 @@ Linear::Linear(Kind kind, Parameters parameters)
 Linear::~Linear() = default;
 
 void Linear::attach(const Attachment& attachment) {
+  if (complete_) refuse_to_go_on();
   fit_.attach(attachment);
   stage().begin();
 }

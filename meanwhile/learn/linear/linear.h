@@ -47,7 +47,9 @@ class Linear final : public RoundLearner {
   void enter(StageName next);
   Json chosen() const;
   void restore_progress(const data::SafetensorsFile& file);
+  [[noreturn]] static void refuse_to_go_on();
 
+  bool complete_ = false;  // restored from a state that had converged: it cannot go on
   Fit fit_;
   std::array<std::unique_ptr<LinearStage>, 6> stages_;  // in the order of StageName
 };

@@ -50,6 +50,14 @@ void check_kind(const Model& model, Kind kind) {
               to_string(kind));
 }
 
+// Whether the state was made with these parameters; max_iter only says when to stop.
+bool has_parameters(const data::SafetensorsFile& file, const Parameters& parameters) {
+  Json its = metadata_json(file, "parameters", kWhat), given = to_json(parameters);
+  its.erase("max_iter");
+  given.erase("max_iter");
+  return its == given;
+}
+
 }  // namespace
 
 State Linear::state() const {
@@ -137,6 +145,13 @@ void Linear::restore(const data::SafetensorsFile& file) {
   }
   // What has ended has its model: only the score may be missing.
   if (progress.ended) progress.stage = StageName::kScore;
+  // What has converged and has its score carries nothing: nothing is left to do, unless other
+  // parameters ask for more.
+  const bool over = progress.ended && progress.ended.ending != Ending::kRanOut;
+  if (over && fit_.class_sums.empty() && has_parameters(file, parameters)) {
+    complete_ = true;
+    return;
+  }
   const StageName now = progress.stage;
   if (now == StageName::kStatistics) return;
   const bool goes_on = now != StageName::kScore, sgd = goes_on && now != StageName::kLbfgs;
@@ -146,10 +161,13 @@ void Linear::restore(const data::SafetensorsFile& file) {
   if ((needs_moments && fit_.moments.values.empty()) ||
       fit_.class_sums.size() != model.classes.size() ||
       (sgd && parameters.adaptive && fit_.squares.empty())) {
-    throw Error(
-        ErrorKind::kInput,
-        "the run to resume has not what these parameters need; start from its model instead");
+    refuse_to_go_on();
   }
+}
+
+void Linear::refuse_to_go_on() {
+  throw Error(ErrorKind::kInput,
+              "the run to resume has not what these parameters need; start from its model instead");
 }
 
 void Linear::start_from(const data::SafetensorsFile& file) {
