@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/missing.h"
 #include "test/runtime/jobs.h"
 #include "test/storage/faulty.h"
@@ -217,14 +218,18 @@ TEST(Missing, NamesTheFirstBlobItsTaskAndItsOwner) {
   put(names.update(5, 0, 1));
   EXPECT_THAT(what_is_missing(blobs, record, 5),
               HasSubstr(names.update(5, 0, 2) + " (shard 2) is missing; worker anna holds it"));
-  put(names.sum(5, 0));
+  const auto put_sum = [&](int group) { blobs.put(names.sum(5, group), seal({}, {})); };
+  put_sum(0);
   EXPECT_EQ(missing_shards(blobs, record, 5), (std::vector<int>{4, 5, 6, 7, 8}));
   for (int shard = 4; shard < 9; ++shard) put(names.update(5, shard / 4, shard));
   EXPECT_EQ(missing_shards(blobs, record, 5), std::vector<int>{});
   EXPECT_THAT(what_is_missing(blobs, record, 5),
               HasSubstr(names.sum(5, 1) + " (group 1) is missing; worker anna holds it"));
   put(names.sum(5, 1));
-  put(names.sum(5, 2));
+  EXPECT_THAT(what_is_missing(blobs, record, 5),
+              HasSubstr(names.sum(5, 1) + " (group 1) is there, but cannot be read whole"));
+  put_sum(1);
+  put_sum(2);
   EXPECT_THAT(what_is_missing(blobs, record, 5),
               HasSubstr(names.total(5) + " (root) is missing; nobody holds it"));
 }

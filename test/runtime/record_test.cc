@@ -65,8 +65,10 @@ TEST(JobRecord, IsReadBackFromItsText) {
     EXPECT_EQ(to_json(again).dump(), to_json(record).dump());
     EXPECT_EQ(again.seed, record.seed);
     EXPECT_EQ(again.lease_s, 2.5);
-    if (eval) EXPECT_EQ(again.eval->label_values, record.eval->label_values);
-    EXPECT_EQ(again.eval.has_value(), eval);
+    ASSERT_EQ(again.eval.has_value(), eval);
+    if (eval) {
+      EXPECT_EQ(again.eval->label_values, record.eval->label_values);
+    }
     EXPECT_EQ(again.memory_sha256, record.memory_sha256);
     EXPECT_EQ(again.shards(), 3);
   }

@@ -264,7 +264,7 @@ void write_model(storage::BlobStore& blobs, const JobRecord& job, const Result& 
   }
   const data::SafetensorsFile model(result.model, job.names().model());
   data::Metadata metadata = model.metadata();
-  metadata.erase(kSeal);  // of the metadata without the next line
+  metadata.erase(data::kSeal);  // of the metadata without the next line
   metadata[job::kMemoryKey] = job::text_of(memory);
   directory.write_model(data::safetensors_bytes(model.tensors(), metadata));
 }
@@ -277,6 +277,8 @@ Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
   if (!result) {
     throw Error(ErrorKind::kInput, "{}: the job has not ended", opened.store.blobs->name());
   }
+  // Left by a worker that died at the end.
+  tidy_up(opened.store, job);
   // Behind the rounds of a run that was resumed.
   const std::filesystem::path metrics = directory.path() / "metrics.jsonl";
   const std::string before = std::filesystem::exists(metrics) ? base::read_file(metrics) : "";

@@ -17,14 +17,14 @@ struct Submission {
   const data::Part& part;            // all rows are here
   const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards
   learn::RoundLearner& learner;      // not attached; in the state to begin from
-  Json parameters = {};
+  Json parameters = Json::object();
   std::uint64_t seed = 0;
   std::int64_t rounds_done = 0;  // behind that state
   // The file of that state, beside which the memory of shards lies. Empty: a new run.
   std::filesystem::path resumed_from = {};
   double lease_s = 30;
   std::int64_t memory_every = kMemoryEvery;
-  Json about = {};
+  Json about = Json::object();
   int threads = 1;
 };
 
