@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <memory>
 
 #include "meanwhile/job/round_log.h"
@@ -75,10 +76,8 @@ void Archive::begin(const data::Metadata& state_metadata) {
     preparing_ = {base::count_or(*said, "steps", 0), base::count_or(*said, "last", 0),
                   base::number_or(*said, "seconds", 0)};
   }
-  history_known_ = false;
   history_tries_ = 0;
   history_pace_ = {};
-  metrics_.clear();
   metrics_lines_ = 0;
   metrics_step_ = -1;
 }
@@ -99,36 +98,31 @@ void Archive::add_preparing(std::int64_t step, double seconds) {
   preparing_.seconds += seconds;
 }
 
-// Reads the history that other workers have put. Returns whether it is known now.
-bool Archive::read_history(double now_s) {
-  if (history_known_) return true;
-  if (now_s < history_due_s_) return false;
-  const auto history = get_history(*store_.blobs, names_.metrics());
-  // An older one, or one that is damaged, is asked for again; after the last try the lines that can
-  // be read must do.
-  const bool last_try = ++history_tries_ >= kMostTries;
-  if (history && (history->whole || last_try)) {
-    metrics_ = text_of(history->lines);
-    metrics_lines_ = history->lines.size();
-    if (!history->lines.empty()) metrics_step_ = history->lines.back().step;
+// Adds `lines` to the history, which has step `wanted` at least. Returns false when the history
+// cannot be read whole yet, or another worker wrote it meanwhile: a worker that held the root and
+// stood still must not put an older history over a newer one.
+bool Archive::put_history(const std::vector<Line>& lines, std::int64_t wanted) {
+  auto history = get_history(*store_.blobs, names_.metrics());
+  const bool is_newest = history ? history->whole && history->last_step() >= wanted : wanted < 0;
+  // After the last try the lines that can be read must do.
+  const bool last_try = history_tries_ + 1 >= kMostTries;
+  bool put = false;
+  if (is_newest || last_try) {
+    const std::int64_t last = history ? history->last_step() : -1;
+    std::vector<Line> merged = history ? std::move(history->lines) : std::vector<Line>();
+    std::copy_if(lines.begin(), lines.end(), std::back_inserter(merged),
+                 [&](const Line& line) { return line.step > last; });
+    const storage::Bytes bytes = bytes_of(sealed(text_of(merged)));
+    if (last_try) store_.blobs->put(names_.metrics(), bytes);
+    put = last_try || (history ? store_.blobs->put_if_match(names_.metrics(), bytes, history->etag)
+                               : store_.blobs->put_if_absent(names_.metrics(), bytes));
+    if (put) {
+      metrics_lines_ = merged.size();
+      if (!merged.empty()) metrics_step_ = merged.back().step;
+    }
   }
-  const bool is_newest = (!history || history->whole) && metrics_step_ >= metrics_wanted_;
-  history_known_ = is_newest || last_try;
-  if (!history_known_) history_due_s_ = now_s + history_pace_.next();
-  return history_known_;
-}
-
-// The history with this worker's lines. REQUIRES: it is known.
-const std::string& Archive::merged_history() {
-  std::vector<Line> fresh;
-  for (Line& line : lines_) {
-    if (line.step > metrics_step_) fresh.push_back(std::move(line));
-  }
-  lines_.clear();
-  metrics_lines_ += fresh.size();
-  if (!fresh.empty()) metrics_step_ = fresh.back().step;
-  metrics_ += text_of(fresh);
-  return metrics_;
+  history_tries_ = put ? 0 : history_tries_ + 1;
+  return put;
 }
 
 void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_bytes) {
@@ -143,22 +137,20 @@ void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_by
       return;
     }
   }
-  // The history first: a state carries the lines that the history has not.
-  if ((now_s - metrics_s_ >= kMetricsSeconds ||
-       lines_.size() >= std::max(kMetricsLines, metrics_lines_ / kMetricsShare)) &&
-      read_history(now_s)) {
+  // A state carries the lines that the history may not have.
+  std::erase_if(lines_, [step = metrics_step_.load()](const Line& l) { return l.step <= step; });
+  if (now_s - metrics_s_ >= kMetricsSeconds ||
+      lines_.size() >= std::max(kMetricsLines, metrics_lines_ / kMetricsShare)) {
     metrics_s_ = now_s;
-    uploads_.add([this, bytes = bytes_of(sealed(merged_history()))] {
-      store_.blobs->put(names_.metrics(), bytes);
-    });
+    uploads_.add([this, lines = lines_, wanted = metrics_wanted_] { put_history(lines, wanted); });
   }
   const Json preparing = {
       {"steps", preparing_.steps}, {"last", preparing_.last}, {"seconds", preparing_.seconds}};
-  storage::Bytes state =
-      runner.state({{"metrics", text_of(lines_)},
-                    {"preparing", preparing.dump()},
-                    {"metrics_step", fmt::format("{}", std::max(metrics_step_, metrics_wanted_))},
-                    {"elapsed_s", fmt::format("{}", elapsed_s_)}});
+  storage::Bytes state = runner.state(
+      {{"metrics", text_of(lines_)},
+       {"preparing", preparing.dump()},
+       {"metrics_step", fmt::format("{}", std::max(metrics_step_.load(), metrics_wanted_))},
+       {"elapsed_s", fmt::format("{}", elapsed_s_)}});
   state_bytes_ = state.size();
   bytes_since_state_ = 0;
   totals_since_state_ = 0;
@@ -220,10 +212,13 @@ void Archive::remove_before(std::int64_t step, bool memory) {
 }
 
 bool Archive::finish(double now_s, const ShardRunner& runner, const Json& ended) {
-  if (!read_history(now_s)) return false;
+  if (now_s < history_due_s_) return false;
+  if (!put_history(lines_, metrics_wanted_)) {
+    history_due_s_ = now_s + history_pace_.next();
+    return false;
+  }
   store_.blobs->put(names_.model(),
                     runner.state({{learn::kEndedKey, ended.value("stopped_because", "")}}));
-  store_.blobs->put(names_.metrics(), bytes_of(sealed(merged_history())));
   store_.blobs->put(names_.result(), json_bytes(ended));
   return true;
 }

@@ -3,6 +3,7 @@
 // bounded room.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -36,15 +37,14 @@ class Archive {
   // For the root, after the step before runner.step() was absorbed, whose total had `total_bytes`:
   // puts the state if it is time to, beside the work, and removes rounds that no worker needs.
   void keep(double now_s, const ShardRunner& runner, std::size_t total_bytes);
-  // Writes the model, the metrics and `ended`, the result, in this order. Returns false when the
-  // history could not be read yet: call again at due_s().
+  // Writes the metrics, the model and `ended`, the result, in this order. Returns false when the
+  // history could not be read yet, or another worker wrote it meanwhile: call again at due_s().
   // REQUIRES: uploads.idle().
   bool finish(double now_s, const ShardRunner& runner, const Json& ended);
   double due_s() const { return history_due_s_; }
 
  private:
-  bool read_history(double now_s);
-  const std::string& merged_history();
+  bool put_history(const std::vector<Line>& lines, std::int64_t wanted);
   void remove_needless(bool memory);
   void remove_before(std::int64_t step, bool memory);
 
@@ -54,7 +54,7 @@ class Archive {
   const Names names_{job_.id};
   double elapsed_s_ = 0;
 
-  std::vector<Line> lines_;  // those that metrics.jsonl may not have yet
+  std::vector<Line> lines_;  // those that metrics.jsonl may not have
   struct {
     std::int64_t steps = 0, last = 0;
     double seconds = 0;
@@ -63,14 +63,12 @@ class Archive {
   std::size_t bytes_since_state_ = 0, state_bytes_ = 0;
   int totals_since_state_ = 0;
 
-  // metrics.jsonl, which this worker reads once and then rewrites whole.
-  double metrics_s_;                  // when it was last put
-  std::string metrics_;               // its text, once it was read
-  std::int64_t metrics_step_ = -1;    // the last step in it
-  std::int64_t metrics_wanted_ = -1;  // the last step that must be in it
-  std::size_t metrics_lines_ = 0;     // in it
-  bool history_known_ = false;
-  int history_tries_ = 0;
+  // Of metrics.jsonl. Those that are atomic are used by uploads, too.
+  double metrics_s_;                             // when lines were last added
+  std::int64_t metrics_wanted_ = -1;             // the last step that must be in it
+  std::atomic<std::int64_t> metrics_step_ = -1;  // the last step known to be in it
+  std::atomic<std::size_t> metrics_lines_ = 0;   // in it
+  std::atomic<int> history_tries_ = 0;           // in vain
   double history_due_s_ = 0;
   Pace history_pace_;
 

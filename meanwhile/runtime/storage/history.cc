@@ -54,7 +54,10 @@ History parse_history(std::string_view text) {
 std::optional<History> get_history(storage::BlobStore& blobs, const std::string& name) {
   const auto blob = blobs.get(name);
   if (!blob) return std::nullopt;
-  return parse_history({reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size()});
+  History history =
+      parse_history({reinterpret_cast<const char*>(blob->bytes.data()), blob->bytes.size()});
+  history.etag = blob->etag;
+  return history;
 }
 
 }  // namespace meanwhile::runtime

@@ -23,7 +23,9 @@ struct Line {
 
 struct History {
   std::vector<Line> lines;
-  bool whole = false;  // there was a seal, and it is that of the lines
+  bool whole = false;     // there was a seal, and it is that of the lines
+  std::string etag = {};  // of the blob
+  std::int64_t last_step() const { return lines.empty() ? -1 : lines.back().step; }
 };
 
 std::string text_of(const std::vector<Line>& lines);
