@@ -35,9 +35,16 @@ std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
   return ended;
 }
 
-void tidy_up(storage::Store& store, const JobRecord& job) {
-  if (store.blobs->get(job.names().ready())) remove_job(store, job, true);
+std::optional<bool> is_done(storage::BlobStore& blobs, const JobRecord& job) {
+  const auto blob = blobs.get(job.names().result());
+  if (!blob) return false;
+  const auto* text = reinterpret_cast<const char*>(blob->bytes.data());
+  const auto ended = base::try_parse_object({text, blob->bytes.size()});
+  if (!ended) return std::nullopt;
+  return base::text_or(*ended, "status", "") == "done";
 }
+
+void tidy_up(storage::Store& store, const JobRecord& job) { remove_job(store, job, true); }
 
 Json to_json(const storage::Usage& usage) {
   Json requests = Json::object();

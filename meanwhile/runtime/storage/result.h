@@ -56,7 +56,10 @@ Sealed result_blob(storage::BlobStore& blobs, const std::string& name, base::Clo
 
 // result.json; nothing when there is none yet. THROWS Error(kFailed) when the job has failed.
 std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job);
-// Removes what is left of an ended job beside its result, if the worker that wrote that did not.
+// Whether the job has ended and has not failed: nothing but its result must stay. Nothing when the
+// result is there, but came cut.
+std::optional<bool> is_done(storage::BlobStore& blobs, const JobRecord& job);
+// Removes all blobs beside the result, and the queue. REQUIRES: is_done().
 void tidy_up(storage::Store& store, const JobRecord& job);
 
 // Ends the job for all workers and removes all of it. Waits for its workers to leave, a lease or

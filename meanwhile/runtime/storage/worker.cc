@@ -109,16 +109,20 @@ class ActivityThreads {
 
 }  // namespace
 
+std::optional<WorkerResult> find_ended(storage::Store& store, const JobRecord& job) {
+  auto ended = ended_job(*store.blobs, job);
+  if (!ended) return std::nullopt;
+  tidy_up(store, job);
+  WorkerResult result;
+  result.rounds = base::count_or(*ended, "rounds", 0);
+  result.ended = std::move(*ended);
+  return result;
+}
+
 WorkerResult work(storage::Store& store, const storage::Meter& meter, const JobRecord& job,
                   const MakeLearner& make, const WorkerOptions& options,
                   const std::function<void(const job::RoundEvent&)>& observe) {
-  if (auto ended = ended_job(*store.blobs, job)) {
-    tidy_up(store, job);
-    WorkerResult result;
-    result.rounds = base::count_or(*ended, "rounds", 0);
-    result.ended = std::move(*ended);
-    return result;
-  }
+  if (auto ended = find_ended(store, job)) return std::move(*ended);
   ThreadEnvironment environment;
   WorkerMachine machine(store, meter, job, make, options, observe, kDownloads, environment);
   {

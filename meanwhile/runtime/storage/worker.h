@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "meanwhile/job/train.h"
@@ -40,6 +41,10 @@ struct WorkerResult {
   std::int64_t wasted = 0;      // of `updates`: another worker had put it first
   Json ended = Json::object();  // result.json, when done
 };
+
+// The result of a job that has ended, for a worker that comes after it; removes blobs that are left
+// beside the result. Nothing when the job goes on. THROWS Error(kFailed) when the job has failed.
+std::optional<WorkerResult> find_ended(storage::Store& store, const JobRecord& job);
 
 // Takes part in `job`, on the calling thread and three more. `observe` is called for every round
 // that this worker absorbs, on the calling thread. THROWS what the store throws; JobFailed when the

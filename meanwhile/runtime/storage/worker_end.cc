@@ -7,6 +7,12 @@
 
 namespace meanwhile::runtime {
 
+namespace {
+
+constexpr int kTriesToReadResult = 10;  // a result that is there, but came cut
+
+}  // namespace
+
 void WorkerMachine::end(Ending ending) {
   result_.ending = ending;
   doing_ = Doing::kLeaving;
@@ -32,9 +38,10 @@ bool WorkerMachine::check_ended() {
     end(Ending::kDone);
     return true;
   }
-  if (!heartbeat_.end_hinted() && !presence_.pending()) return false;
+  if (!heartbeat_.end_hinted() && !end_hinted_ && !presence_.pending()) return false;
   switch (presence_.look(now_s_)) {
     case Presence::kHere:
+      end_hinted_ = false;
       heartbeat_.beat(now_s_);
       return false;
     case Presence::kUnclear:
@@ -126,20 +133,7 @@ bool WorkerMachine::write_result() {
   if (!archive_.finish(now_s_, runner_, ended)) return false;
   result_.ended = std::move(ended);
   result_.rounds = runner_.rounds();
-  doing_ = Doing::kParting;
-  parting_s_ = slow_due_s_ = environment_.time_s();
-  slow_pace_ = {};
-  return true;
-}
-
-// The others leave when they see the result; a little patience spares them from missing it.
-bool WorkerMachine::part() {
-  if (now_s_ < slow_due_s_) return false;
-  if (now_s_ - parting_s_ < kPatienceSeconds && others_live(*store_.blobs, job_, options_.id)) {
-    slow_due_s_ = now_s_ + slow_pace_.next();
-    return false;
-  }
-  remove_job(store_, job_, true);
+  written_s_ = environment_.time_s();
   end(Ending::kDone);
   return true;
 }
@@ -188,24 +182,51 @@ bool WorkerMachine::leave() {
     if (!failure_ && !uploads_.idle()) return false;
   }
   uploads_.stop();
-  leases_.give_back_all();
+  const bool done = result_.ending == Ending::kDone && !failure_;
+  // The messages of a job that is done go with its queue: no worker shall take the root again.
+  if (!done) leases_.give_back_all();
   heartbeat_.stop();
-  const bool gone = result_.ending == Ending::kGone;
-  heartbeat_.leave(environment_.time_s(), gone);
-  doing_ = gone ? Doing::kClearing : Doing::kLeft;
-  // The worker that wrote the result may have died before it had removed the rounds.
-  const bool last = result_.ending == Ending::kDone && !failure_ && heartbeat_.live() == 1;
-  if (last) tidy_up(store_, job_);
+  heartbeat_.leave(environment_.time_s(), result_.ending == Ending::kGone);
+  doing_ = Doing::kClearing;
+  slow_pace_ = {};
   return true;
 }
 
+// The last look at the store, after all that this worker has put. Where the job ends later, the
+// worker that removes its rounds lists these blobs; where it has ended, or is gone, this worker
+// removes them.
 bool WorkerMachine::clear() {
-  if (presence_.pending() && now_s_ < presence_.due_s()) return false;
+  if (now_s_ < (presence_.pending() ? presence_.due_s() : slow_due_s_)) return false;
+  if (!presence_.pending() && result_.ending != Ending::kGone && !clear_ended_job()) return false;
   const Presence presence = presence_.look_at_record(now_s_);
   if (presence == Presence::kUnclear) return false;
-  // While the record is there, cancel() is at work, and removes everything itself.
+  // While the record is there, the job goes on, or cancel() removes everything itself.
   if (presence == Presence::kGone) remove_orphans(store_, job_);
   doing_ = Doing::kLeft;
+  return true;
+}
+
+// False while it is to be called again: the result came cut, or this worker has written it and
+// waits for the others, which read it before the rounds are removed.
+bool WorkerMachine::clear_ended_job() {
+  if (result_.ending != Ending::kDone || failure_) {
+    const auto done = is_done(*store_.blobs, job_);
+    if (!done && ++result_tries_ < kTriesToReadResult) {
+      slow_due_s_ = now_s_ + slow_pace_.next();
+      return false;
+    }
+    if (!done || !*done) return true;
+  }
+  if (others_live(*store_.blobs, job_, options_.id)) {
+    const bool wrote_result = written_s_ >= since_s_;
+    // Another worker that lives has its last look after this one.
+    if (!wrote_result) return true;
+    if (now_s_ - written_s_ < kPatienceSeconds) {
+      slow_due_s_ = now_s_ + slow_pace_.next();
+      return false;
+    }
+  }
+  tidy_up(store_, job_);
   return true;
 }
 

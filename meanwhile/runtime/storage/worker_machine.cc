@@ -16,7 +16,6 @@
 
 #include <algorithm>
 
-#include "meanwhile/runtime/storage/result.h"
 #include "meanwhile/runtime/storage/timing.h"
 
 namespace meanwhile::runtime {
@@ -57,14 +56,13 @@ const WorkerMachine::Rule WorkerMachine::kRules[] = {
      "every wait has a deadline; nothing above got anything done"},
     {"write result", &WorkerMachine::is_writing, &WorkerMachine::write_result,
      "after the uploads: a state must not come back when the rounds are removed"},
-    {"part", &WorkerMachine::is_parting, &WorkerMachine::part,
-     "the others read the result before the rounds are removed"},
     {"report failure", &WorkerMachine::is_reporting, &WorkerMachine::report,
      "every worker would fail the same way: tell them before leaving"},
     {"leave", &WorkerMachine::is_leaving, &WorkerMachine::leave,
      "nothing is written after the heartbeat is removed: cancel() waits for that"},
     {"clear", &WorkerMachine::is_clearing, &WorkerMachine::clear,
-     "blobs that this worker put while the job was removed"},
+     "the last look at the store is after the last put: a job that ended meanwhile has been "
+     "cleared by workers that could not see that put"},
 };
 
 WorkerMachine::WorkerMachine(storage::Store& store, const storage::Meter& meter,
@@ -155,17 +153,10 @@ void WorkerMachine::fail(std::exception_ptr error) {
       doing_ = Doing::kLeaving;
       return;
     }
-    // A blob that was needed is gone: with the end of the job, or because it was cancelled.
-    end(Ending::kGone);
-    try {
-      if (auto ended = ended_job(*store_.blobs, job_)) {
-        result_.rounds = base::count_or(*ended, "rounds", 0);
-        result_.ended = std::move(*ended);
-        end(Ending::kDone);
-      }
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
+    // Rows are gone: with the end of the job, or because it was cancelled. They may also show late,
+    // so that only a look at the job tells.
+    end_hinted_ = true;
+    step_.rows_due_s = environment_.time_s() + step_.rows_pace.next();
   } catch (...) {
     failure_ = error;
     stop();
@@ -191,10 +182,9 @@ Wait WorkerMachine::next_wait() const {
       return {Awaits::kResult, by(pace_.due_s())};
     case Doing::kWriting:
       return {Awaits::kUploads, by(uploads_.idle() ? archive_.due_s() : kNever)};
-    case Doing::kParting:
+    case Doing::kClearing:
       return {Awaits::kOthers, by(slow_due_s_)};
     case Doing::kReporting:
-    case Doing::kClearing:
       return {Awaits::kPresence, by(presence_.due_s())};
     case Doing::kLeaving:
       return {Awaits::kUploads, latest_s};
@@ -225,7 +215,7 @@ bool WorkerMachine::must_look() const {
   if (!holds_tasks()) return false;
   if (presence_.pending()) return now_s_ >= presence_.due_s();
   return now_s_ - std::max(looked_s_, step_.begin_s) >= kLookSeconds ||
-         (heartbeat_.end_hinted() && now_s_ - looked_s_ >= kHintedLookSeconds);
+         ((heartbeat_.end_hinted() || end_hinted_) && now_s_ - looked_s_ >= kHintedLookSeconds);
 }
 
 // A step takes about as long as the one before, and as this worker's own share.

@@ -49,10 +49,9 @@ class WorkerMachine {
     kRounds,     // works, waits for totals, absorbs them
     kComputed,   // the learner is done: waits for the result
     kWriting,    // holds the root: writes the result
-    kParting,    // has written the result: waits until the others have read it
     kReporting,  // the computation failed: writes that as the result
     kLeaving,    // gives back its tasks and removes its heartbeat
-    kClearing,   // the job is gone: removes blobs that were put too late
+    kClearing,   // puts nothing any more: removes blobs that were put too late
     kLeft,
   };
 
@@ -100,7 +99,6 @@ class WorkerMachine {
   bool must_repair() const;
   bool is_out_of_time() const;
   bool is_writing() const { return doing_ == Doing::kWriting; }
-  bool is_parting() const { return doing_ == Doing::kParting; }
   bool is_reporting() const { return doing_ == Doing::kReporting; }
   bool is_leaving() const { return doing_ == Doing::kLeaving; }
   bool is_clearing() const { return doing_ == Doing::kClearing; }
@@ -139,11 +137,11 @@ class WorkerMachine {
   bool memory_is_saved();
   bool begin_result();
   bool write_result();
-  bool part();
   bool read_result();
   bool report();
   bool leave();
   bool clear();
+  bool clear_ended_job();
   Json result_json() const;
   void end(Ending ending);
 
@@ -181,13 +179,15 @@ class WorkerMachine {
   bool announced_ = false;
   std::set<Task> held_;
   Step step_;
-  base::Mutex made_mutex_;  // guards step_.made, .put_s and counts while blobs of shards are put
-  double usual_s_ = -1;     // seconds of the step before; -1: not known
-  double looked_s_ = 0;     // when the store was last asked whether the job goes on
-  Pace pace_;               // for the total or the result
-  Pace slow_pace_;          // for the first state, and for others to leave
+  base::Mutex made_mutex_;   // guards step_.made, .put_s and counts while blobs of shards are put
+  double usual_s_ = -1;      // seconds of the step before; -1: not known
+  double looked_s_ = 0;      // when the store was last asked whether the job goes on
+  bool end_hinted_ = false;  // rows are gone: perhaps the job is
+  Pace pace_;                // for the total or the result
+  Pace slow_pace_;           // for the first state, and for others to leave
   double slow_due_s_ = 0;
-  double parting_s_ = 0;  // when the result was written
+  double written_s_ = -kNever;  // when this worker wrote the result
+  int result_tries_ = 0;        // to read it when leaving
   std::optional<learn::Outcome> last_outcome_;
 };
 
