@@ -24,12 +24,36 @@ std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord&
   return records;
 }
 
+namespace {
+
+std::set<std::string> blobs_of_round(storage::BlobStore& blobs, const Names& names,
+                                     std::int64_t step) {
+  std::set<std::string> there;
+  for (storage::BlobInfo& blob : blobs.list(names.round(step))) there.insert(std::move(blob.name));
+  return there;
+}
+
+}  // namespace
+
+std::vector<int> missing_updates(storage::BlobStore& blobs, const JobRecord& job,
+                                 std::int64_t step) {
+  const Names names = job.names();
+  const Layout layout = job.layout();
+  const std::set<std::string> there = blobs_of_round(blobs, names, step);
+  std::vector<int> missing;
+  for (int shard = 0; shard < layout.shards; ++shard) {
+    if (there.count(names.update(step, layout.group_of(shard), shard)) == 0) {
+      missing.push_back(shard);
+    }
+  }
+  return missing;
+}
+
 std::vector<int> missing_shards(storage::BlobStore& blobs, const JobRecord& job,
                                 std::int64_t step) {
   const Names names = job.names();
   const Layout layout = job.layout();
-  std::set<std::string> there;
-  for (storage::BlobInfo& blob : blobs.list(names.round(step))) there.insert(std::move(blob.name));
+  const std::set<std::string> there = blobs_of_round(blobs, names, step);
   std::vector<int> missing;
   if (there.count(names.total(step)) != 0) return missing;
   for (int shard = 0; shard < layout.shards; ++shard) {

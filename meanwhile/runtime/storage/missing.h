@@ -23,6 +23,10 @@ std::vector<LiveRecord> live_records(storage::BlobStore& blobs, const JobRecord&
 
 // Shards without an update in step `step` whose group has no sum yet.
 std::vector<int> missing_shards(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step);
+// Shards without an update in step `step`, also where there is a sum or a total: for a worker that
+// waits, since these may be damaged.
+std::vector<int> missing_updates(storage::BlobStore& blobs, const JobRecord& job,
+                                 std::int64_t step);
 
 // For an error message: the first blob that is missing, the worker that holds its task, and when
 // that worker was last heard of.

@@ -21,6 +21,8 @@ namespace {
 
 constexpr double kShortestWaitSeconds = 0.0005;
 constexpr double kMendSeconds = 2;  // from the put of a sum to the first look at it
+// So often running an update is not whole: then it was not cut on its way, but is damaged.
+constexpr int kTriesToRead = 4;
 
 }  // namespace
 
@@ -229,7 +231,10 @@ std::set<int> Reducer::present(const Sum& sum) {
 // thread's.
 bool Reducer::add_part(Sum& sum, int part) {
   const auto blob = get_sealed(blobs_, part_name(sum, part));
-  if (!blob) return false;
+  if (!blob) {
+    remove_damaged(sum, part);
+    return false;
+  }
   exchange::Update update = sum.sum.take();
   if (!read_update(blob->file, update)) {
     throw base::Error(base::ErrorKind::kFailed, "{}/{}: holds {}, expected {}", blobs_.name(),
@@ -241,6 +246,20 @@ bool Reducer::add_part(Sum& sum, int part) {
   }
   give(sum, part, std::move(update));
   return true;
+}
+
+// An update that is damaged at the store keeps its copies out, since the first copy stays: removed,
+// it is late, and a waiting worker makes it again. A sum is put again by the worker that holds the
+// group.
+void Reducer::remove_damaged(Sum& sum, int part) {
+  if (sum.task.kind == Task::Kind::kRoot && layout_.two_levels()) return;
+  {
+    base::MutexLock lock(mutex_);
+    int& unread = sum.unread[static_cast<std::size_t>(part)];
+    if (++unread < kTriesToRead) return;
+    unread = 0;
+  }
+  blobs_.remove({{part_name(sum, part)}});
 }
 
 // With `poll`, adds parts that are there and were not yet added; puts the sum when it is complete.

@@ -69,13 +69,15 @@ class Reducer {
         : task(what),
           step(at),
           sum(count, shape),
-          claimed(static_cast<std::size_t>(count), false) {}
+          claimed(static_cast<std::size_t>(count), false),
+          unread(static_cast<std::size_t>(count), 0) {}
     const Task task;
     const std::int64_t step;
     exchange::OrderedSum sum;
     // Guarded by the reducer's mutex_:
     std::vector<bool> claimed;  // by part: a thread has the part, and will give it to `sum`
     std::size_t given = 0;      // parts that `sum` has
+    std::vector<int> unread;    // by part: how often running it was there, but not whole
     bool put = false;
     Looks looks;
     bool complete() const { return given == claimed.size(); }
@@ -85,6 +87,7 @@ class Reducer {
   std::vector<SharedSum> open_sums(double now_s) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
   bool advance(const SharedSum& sum, bool poll) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
   bool add_part(Sum& sum, int part) MW_EXCLUDES(mutex_);
+  void remove_damaged(Sum& sum, int part) MW_EXCLUDES(mutex_);
   std::set<int> present(const Sum& sum);
   std::string part_name(const Sum& sum, int part) const;
   int first_part(const Sum& sum) const;

@@ -219,21 +219,35 @@ bool WorkerMachine::take_tasks() {
 // Makes a late update in another worker's place. The first copy wins, and both are equal.
 bool WorkerMachine::redo_late_update() {
   step_.late_listed_s = now_s_;
-  std::vector<int> late = missing_shards(*store_.blobs, job_, runner_.step());
-  std::erase_if(late, [&](int shard) { return step_.made.count(shard) != 0; });
+  std::vector<int> late = missing_updates(*store_.blobs, job_, runner_.step());
+  const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };
+  // An update that this worker has put may show late. After a lease it is lost, or was damaged.
+  if (now_s_ - step_.begin_s < job_.lease_s || !std::all_of(late.begin(), late.end(), is_made)) {
+    std::erase_if(late, is_made);
+  }
   if (late.empty()) return false;
   // Idle workers begin at different shards.
   base::Sha256 hash;
   hash.add(options_.id);
   const auto at = static_cast<std::size_t>(hash.digest()[0]) % late.size();
-  if (!make_updates_of({late[at]}, held_shards())) return false;
+  // As if it were not held: a shard is not worked on twice with the caches of one step.
+  std::set<int> held = held_shards();
+  if (is_made(late[at])) held.erase(late[at]);
+  if (!make_updates_of({late[at]}, held)) return false;
   ++result_.speculated;
   return true;
 }
 
 // Messages may be lost with a queue: tasks that no worker holds are asked for again.
 bool WorkerMachine::repair_queue() {
-  if (presence_.look(now_s_) == Presence::kHere) push_missing(store_, job_);
+  if (presence_.look(now_s_) == Presence::kHere) {
+    try {
+      push_missing(store_, job_);
+    } catch (const Error&) {
+      // The queue goes with the end of the job, also between its creation here and a push.
+      if (is_done(*store_.blobs, job_) == false && presence_.look(now_s_) == Presence::kHere) throw;
+    }
+  }
   if (!presence_.pending()) step_.repaired_s = now_s_;
   return false;
 }
