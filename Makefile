@@ -3,8 +3,9 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 TARGET ?= all
 SECONDS ?= 60
+SEEDS ?= 100000
 
-.PHONY: help setup build demo test install fuzz bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse lab format clean
+.PHONY: help setup build demo test install fuzz simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -13,6 +14,7 @@ help:
 	@echo 'make install PREFIX=/usr/local   program, library, headers, CMake package'
 	@echo 'make setup                       only install what is missing (packages.txt)'
 	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
+	@echo 'make simulate SEEDS=100000       storage workers on seeds, with faults between any two operations'
 	@echo 'make bench-kmeans                k-means against its peers'
 	@echo 'make bench-linear                linear models against their peers, and their steps'
 	@echo 'make bench-lda                   topic models against their peers, models against gradients'
@@ -45,6 +47,10 @@ install: build
 fuzz: setup
 	@scripts/build.sh fuzz fuzz
 	@scripts/fuzz.sh '$(TARGET)' '$(SECONDS)'
+
+simulate: setup
+	@scripts/build.sh release simulate
+	@scripts/simulate.sh '$(SEEDS)'
 
 bench-kmeans: build
 	@bench/kmeans.sh

@@ -4,25 +4,10 @@
 
 #include "meanwhile/runtime/storage/shard_memories.h"
 #include "test/runtime/memory_learner.h"
-#include "test/runtime/simulated.h"
+#include "test/runtime/simulator.h"
 
 namespace meanwhile::runtime {
 namespace {
-
-Job memory_job(std::int64_t max_iter, int shards) {
-  Job job(toy({.max_iter = 1}), shards);
-  job.kind.name = "memory";
-  job.kind.fresh = [=] { return std::make_unique<MemoryLearner>(max_iter); };
-  const MemoryModel expected = serial_memory_model(job.part, max_iter);
-  job.expected = expected.model;
-  job.expected_memory = expected.memory;
-  job.rounds = max_iter;
-  return job;
-}
-
-void spend_time(SimWorld& world, learn::RoundLearner& learner) {
-  dynamic_cast<MemoryLearner&>(learner).on_work = [&] { world.store.now_s += 0.02; };
-}
 
 TEST(ShardMemory, GivesTheBitsOfTheSerialLoopForEveryNumberOfShardsAndWorkers) {
   for (const int shards : {1, 3, 9}) {
@@ -44,26 +29,37 @@ TEST(ShardMemory, GivesTheBitsOfTheSerialLoopForEveryNumberOfShardsAndWorkers) {
 
 // Every worker goes without notice after some calls of the store; another comes.
 TEST(ShardMemory, SurvivesAHundredKillsAtAnyCall) {
-  const Job job = memory_job(30, 9);
+  const SimJob job(memory_job(30, 9));
+  SimPlan plan;
+  plan.workers = 3;
+  plan.deaths = 8;
+  plan.work_s = 0.02;
   std::int64_t deaths = 0;
-  for (unsigned seed = 1; deaths < 100; ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    ASSERT_LT(seed, 60u) << "workers do not die";
-    const Simulation run = simulate(job, seed, 3, 8, spend_time);
-    ASSERT_EQ(run.model, job.expected);
-    ASSERT_EQ(run.memory, job.expected_memory);
-    deaths += run.deaths;
+  for (plan.seed = 1; deaths < 100; ++plan.seed) {
+    SCOPED_TRACE(fmt::format("seed {}", plan.seed));
+    ASSERT_LT(plan.seed, 60u) << "workers do not die";
+    const Simulation run = simulate(job, plan);
+    ASSERT_EQ(run.model, job.job.expected);
+    ASSERT_EQ(run.memory, job.job.expected_memory);
+    ASSERT_EQ(run.findings, std::vector<std::string>());
+    deaths += run.counts.kills;
   }
 }
 
 // At every call in turn, so that no place of the save or the replay is left out.
 TEST(ShardMemory, SurvivesTheDeathOfAWorkerAtEveryCallOfAnEarlyRound) {
-  const Job job = memory_job(12, 4);
-  for (std::int64_t calls = 5; calls < 160; calls += 3) {
-    SCOPED_TRACE(fmt::format("after {} calls", calls));
-    const Simulation run = simulate(job, 1, 2, 1, spend_time, calls);
-    ASSERT_EQ(run.model, job.expected);
-    ASSERT_EQ(run.memory, job.expected_memory);
+  const SimJob job(memory_job(12, 4));
+  SimPlan plan;
+  plan.seed = 1;
+  plan.workers = 2;
+  plan.deaths = 1;
+  plan.work_s = 0.02;
+  for (plan.calls = 5; plan.calls < 160; plan.calls += 3) {
+    SCOPED_TRACE(fmt::format("after {} calls", plan.calls));
+    const Simulation run = simulate(job, plan);
+    ASSERT_EQ(run.model, job.job.expected);
+    ASSERT_EQ(run.memory, job.job.expected_memory);
+    ASSERT_EQ(run.findings, std::vector<std::string>());
   }
 }
 
