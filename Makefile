@@ -3,9 +3,10 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 TARGET ?= all
 SECONDS ?= 60
+MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build demo test install fuzz simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse lab format clean
+.PHONY: help setup build demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -14,6 +15,8 @@ help:
 	@echo 'make install PREFIX=/usr/local   program, library, headers, CMake package'
 	@echo 'make setup                       only install what is missing (packages.txt)'
 	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
+	@echo 'make fuzz-long MINUTES=60        all fuzz targets for an hour or a night, and a summary'
+	@echo 'make chaos MINUTES=60            kills, faults and damage for an hour or a night, and a summary'
 	@echo 'make simulate SEEDS=100000       storage workers on seeds, with faults between any two operations'
 	@echo 'make bench-kmeans                k-means against its peers'
 	@echo 'make bench-linear                linear models against their peers, and their steps'
@@ -47,6 +50,14 @@ install: build
 fuzz: setup
 	@scripts/build.sh fuzz fuzz
 	@scripts/fuzz.sh '$(TARGET)' '$(SECONDS)'
+
+fuzz-long: setup
+	@scripts/build.sh fuzz fuzz
+	@scripts/fuzz.sh long '$(MINUTES)'
+
+chaos: setup
+	@scripts/build.sh fuzz meanwhile memory_program simulate
+	@test/chaos/long.py build/fuzz --minutes '$(MINUTES)'
 
 simulate: setup
 	@scripts/build.sh release simulate

@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# fuzz.sh TARGET|all SECONDS: runs built fuzz targets from their seeds. What they find new is kept
-# in build/fuzz/corpus, inputs that break something in build/fuzz/findings.
+# fuzz.sh TARGET|all SECONDS: runs built fuzz targets from their seeds, each for so long.
+# fuzz.sh long MINUTES: all targets, so many minutes together.
+# What they find new is kept in build/fuzz/corpus, inputs that break something in
+# build/fuzz/findings. The last line counts all inputs and findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 known=()
 for source in test/fuzz/*_fuzz.cc; do known+=("$(basename "$source" _fuzz.cc)"); done
+seconds=$2
 if [ "$1" = all ]; then
   targets=("${known[@]}")
+elif [ "$1" = long ]; then
+  targets=("${known[@]}")
+  seconds=$(($2 * 60 * $(nproc) / ${#known[@]}))
 elif [ -e "test/fuzz/$1_fuzz.cc" ]; then
   targets=("$1")
 else
-  echo "fuzz: unknown target '$1'; known: ${known[*]} all" >&2
+  echo "fuzz: unknown target '$1'; known: ${known[*]} all long" >&2
   exit 2
 fi
 
@@ -25,7 +31,16 @@ fuzz() {
     echo "fuzz: $1 found something, see build/fuzz/findings; the whole log is $log" >&2
     return 1
   fi
-  echo "fuzz: $1: $(awk '/number_of_executed_units/ {print $2}' "$log") inputs in $2 s, no findings"
+  echo "fuzz: $1: $(executed "$1") inputs in $2 s, no findings"
 }
-export -f fuzz
-printf '%s\0' "${targets[@]}" | xargs -0 -P "$(nproc)" -I{} bash -euo pipefail -c 'fuzz {} '"$2"
+executed() {
+  awk '/number_of_executed_units/ {n = $2} END {print n + 0}' "build/fuzz/$1.log"
+}
+export -f fuzz executed
+code=0
+printf '%s\0' "${targets[@]}" | xargs -0 -P "$(nproc)" -I{} bash -euo pipefail -c 'fuzz {} '"$seconds" || code=1
+all=0
+for target in "${targets[@]}"; do all=$((all + $(executed "$target"))); done
+findings=$(find build/fuzz/findings -type f | wc -l)
+echo "fuzz: ${#targets[@]} targets, $all inputs; $findings inputs that broke something in build/fuzz/findings"
+exit $code

@@ -170,7 +170,9 @@ step 'transports under MPI' test/mpi/run.sh build/release/test/mpi_conformance
 step 'files of earlier versions' python3 test/compat/check.py build/release/meanwhile
 step 'command line' python3 test/cli/run.py build/release/meanwhile
 step 'stores and jobs on Azurite' stores
-step 'workers killed at random' python3 test/storage/chaos.py build/release/meanwhile build/release/test/memory_program
+step 'workers killed at random' python3 test/chaos/workers.py build/release/meanwhile build/release/test/memory_program
+step 'training killed at random' python3 test/chaos/training.py build/release/meanwhile
+step 'bits that change' python3 test/chaos/flips.py build/release/meanwhile
 step 'examples against the installed package' examples
 step 'tests under address and undefined sanitizers' address_sanitized
 step 'tests under the thread sanitizer' thread_sanitized

@@ -8,7 +8,7 @@ namespace runtime = meanwhile::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   meanwhile::storage::Store store = fuzz::memory_store();
-  const runtime::JobRecord job = fuzz::small_job();
+  static const runtime::JobRecord job = fuzz::small_job();
   store.blobs->put(job.names().live("worker"), fuzz::as_bytes(bytes, size));
   store.blobs->put(job.names().ready(), {});
   const runtime::Status status = runtime::status_of(store, job);

@@ -6,7 +6,7 @@ namespace fuzz = meanwhile::fuzz;
 namespace runtime = meanwhile::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const runtime::JobRecord job = fuzz::small_job();
+  static const runtime::JobRecord job = fuzz::small_job();
   fuzz::MemoryQueue queue;
   std::string body;
   for (std::size_t i = 0; i < size && queue.bodies.size() < 32; ++i) {

@@ -7,7 +7,7 @@ namespace runtime = meanwhile::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   meanwhile::storage::Store store = fuzz::memory_store();
-  const runtime::JobRecord job = fuzz::small_job();
+  static const runtime::JobRecord job = fuzz::small_job();
   store.blobs->put(job.names().result(), fuzz::as_bytes(bytes, size));
   store.blobs->put(job.names().model(), runtime::seal({}, {{"kind", "model"}}));
   if (runtime::status_of(store, job).rounds < 0) fuzz::fail("a count below 0");

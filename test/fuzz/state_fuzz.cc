@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const auto state = fuzz::resealed(fuzz::as_bytes(bytes, size));
   if (!state) return 0;
   meanwhile::storage::Store store = fuzz::memory_store();
-  const runtime::JobRecord job = fuzz::small_job();
+  static const runtime::JobRecord job = fuzz::small_job();
   store.blobs->put(job.names().state(3), *state);
   const runtime::MakeLearner make = runtime::learner_of(meanwhile::learn::standard_registry(), job);
   runtime::ShardRunner runner(*store.blobs, job, make, 1);

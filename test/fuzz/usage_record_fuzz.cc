@@ -7,7 +7,7 @@ namespace runtime = meanwhile::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   fuzz::MemoryBlobs blobs;
-  const runtime::JobRecord job = fuzz::small_job();
+  static const runtime::JobRecord job = fuzz::small_job();
   for (const char* worker : {"a", "b"}) {
     blobs.put(job.names().usage(worker), fuzz::as_bytes(bytes, size));
   }

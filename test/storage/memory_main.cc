@@ -1,4 +1,4 @@
-// The program with one learner more, which has shard memory: chaos.py kills its workers.
+// The program with one learner more, which has shard memory: chaos/workers.py kills its workers.
 #include "meanwhile/cli/run_program.h"
 #include "test/job/memory_entry.h"
 

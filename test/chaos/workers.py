@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Workers that are killed, stopped and started again at random, until every job has ended:
+"""Workers that are killed, stopped and started again at random, and blobs that are damaged, until every job has ended:
 
-    test/storage/chaos.py PROGRAM MEMORY_PROGRAM [--kills 200] [--memory-kills 100] [--seed N] [--seconds 360]
+    test/chaos/workers.py PROGRAM MEMORY_PROGRAM [--kills 200] [--memory-kills 100] [--seed N] [--seconds 360]
 
 Every job must end and have the model of threads, to the last bit. MEMORY_PROGRAM has a learner with shard memory,
 running_mean: its runs also go from threads to a store and back, by kill and resume. The seed fixes what is done to
@@ -9,12 +9,10 @@ whom and how often; when it meets them is up to the machine. Also measured: all 
 how long until the job is a round further? A lease, for the tasks of the dead to come back, and a round.
 """
 
-import argparse
 import contextlib
 import itertools
 import json
 import pathlib
-import random
 import signal
 import statistics
 import subprocess
@@ -22,7 +20,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
-from harness import Failure, Sandbox, expect, libsvm_text, points, write_npy  # noqa: E402
+from harness import Sandbox, expect, libsvm_text, points, write_npy  # noqa: E402
+from counts import main  # noqa: E402
 
 LEASE = 1
 # Some hundred steps each; seeding k-means is one or more a centre.
@@ -41,10 +40,10 @@ STOPPED = 1.5  # leases
 
 
 class Chaos:
-    def __init__(self, box, draw, deadline):
-        self.box, self.draw, self.deadline = box, draw, deadline
+    def __init__(self, box, draw, deadline, counts):
+        self.box, self.draw, self.deadline, self.counts = box, draw, deadline, counts
         self.running, self.stopped = [], []  # processes; (process, when it goes on)
-        self.kills = self.starts = self.stops = 0
+        self.kills = self.starts = 0
         self.recoveries = []
 
     def start(self):
@@ -61,6 +60,7 @@ class Chaos:
         self.stopped = [(other, when) for other, when in self.stopped if other is not process]
         if process.returncode == -signal.SIGKILL:
             self.kills += 1
+            self.counts["kills"] += 1
         else:
             self.expect_well(process, said)
 
@@ -87,7 +87,7 @@ class Chaos:
             self.running.append(process)
 
     def stop(self, process):
-        self.stops += 1
+        self.counts["stops"] += 1
         process.send_signal(signal.SIGSTOP)
         self.running.remove(process)
         self.stopped.append((process, time.monotonic() + STOPPED * LEASE))
@@ -116,7 +116,7 @@ class Chaos:
 
     def act(self):
         """Something bad, chosen by the seed."""
-        deed = self.draw.choices(("kill", "all", "newborn", "stop"), (6, 1, 2, 1))[0]
+        deed = self.draw.choices(("kill", "all", "newborn", "stop", "damage"), (6, 1, 2, 1, 2))[0]
         if deed == "all":
             self.kill_all()
             self.recover()
@@ -124,9 +124,33 @@ class Chaos:
             self.start()
             time.sleep(self.draw.uniform(0, 0.02))
             self.kill(self.running[-1])
+        elif deed == "damage":
+            self.damage()
         elif self.running:
             victim = self.draw.choice(self.running)
             self.stop(victim) if deed == "stop" else self.kill(victim)
+
+    def damage(self):
+        """Changes, cuts, empties or removes something that workers can make again: an update, a sum, a total or a
+        message."""
+        store = self.box / "job"
+        found = sorted(itertools.chain(store.glob("blobs/*/rounds/*/*"), store.glob("blobs/*/rounds/*/*/*"),
+                                       store.glob("queue/*")))
+        path = self.draw.choice(found) if found else store
+        deed = "remove" if "queue" in path.parts else self.draw.choice(("flip", "cut", "empty", "remove"))
+        # Whoever works there may be faster.
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError, IndexError, ValueError):
+            if deed == "remove":
+                path.unlink()
+            else:
+                data = bytearray(path.read_bytes())
+                data[self.draw.randrange(len(data))] ^= 1 << self.draw.randrange(8)
+                kept = {"flip": len(data), "cut": self.draw.randrange(len(data)), "empty": 0}[deed]
+                # In one step, and never a new file in place of one that was removed meanwhile.
+                with open(path, "r+b") as file:
+                    file.write(data[:kept])
+                    file.truncate()
+            self.counts["damaged blobs"] += 1
 
     def recover(self):
         """Starts workers where all were killed, and takes the time until there is a new total."""
@@ -264,41 +288,27 @@ def told(chaos, words):
           f"{time.monotonic() - begin:.1f} s", flush=True)
 
 
-def run(program, run_all, draw, kills, deadline):
-    begin = time.monotonic()
-    with Sandbox(str(pathlib.Path(program).resolve())) as box:
+def run_part(program, run_all, draw, kills, deadline, counts):
+    with Sandbox(program) as box:
         write_data(box)
-        chaos = Chaos(box, draw, deadline)
+        chaos = Chaos(box, draw, deadline, counts)
         try:
             rounds = run_all(chaos, kills)
         finally:
             for process in chaos.everybody():
                 process.kill()
                 process.communicate()
-    print(f"{len(rounds)} jobs, {chaos.kills} kills, {chaos.stops} stops, {chaos.starts} starts in "
-          f"{time.monotonic() - begin:.0f} s; every model is that of threads")
+    counts["jobs"] += len(rounds)
     if chaos.recoveries:
-        print(f"all killed, then a round further after {statistics.median(chaos.recoveries):.2f} s "
+        print(f"  all killed, then a round further after {statistics.median(chaos.recoveries):.2f} s "
               f"(at most {max(chaos.recoveries):.2f} s of {len(chaos.recoveries)}); "
               f"a lease and a round are {LEASE + statistics.median(rounds):.2f} s")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("memory_program")
-    parser.add_argument("--kills", type=int, default=200, help="at least so many; default 200")
-    parser.add_argument("--memory-kills", type=int, default=100, help="of jobs with shard memory; default 100")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=360, help="after which it has failed; default 360")
-    asked = parser.parse_args()
-    draw, deadline = random.Random(asked.seed), time.monotonic() + asked.seconds
-    try:
-        run(asked.program, run_jobs, draw, asked.kills, deadline)
-        run(asked.memory_program, run_memory_jobs, draw, asked.memory_kills, deadline)
-    except Failure as failure:
-        sys.exit(f"chaos.py: seed {asked.seed}: {failure}")
+def run(program, memory_program, draw, kills, memory_kills, deadline, counts):
+    run_part(program, run_jobs, draw, kills, deadline, counts)
+    run_part(memory_program, run_memory_jobs, draw, memory_kills, deadline, counts)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, ["program", "memory_program"], run, kills=200, memory_kills=100)
