@@ -2,16 +2,19 @@
 
 A row passes when the ratio new / old of the medians and of the minima is at most 1.03, or when the 95 % interval of
 the ratio of medians (bootstrap over runs) contains 1. Every pair must give the same model to the last bit. Seconds are
-those of training as the program reports them (loading outside the clock), or of loading where the row says so.
+those of training as the program reports them (loading outside the clock), of loading, or of the whole process.
+Converted data is mapped, and each program has converted its own.
 """
 
 import argparse
+import functools
 import json
 import pathlib
 import random
 import statistics
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -41,12 +44,25 @@ def sparse_text():
     return str(path)
 
 
-def sparse_data(program):
-    """Converted, for rows that do not measure reading."""
-    path = FOLDER / "sparse.safetensors"
+def convert(programs, name, text):
+    """Converts a file, by every program for itself. Returns the name with OF in place of the program."""
+    for of, program in zip(("old", "new"), programs):
+        path = FOLDER / f"{name}-{of}.safetensors"
+        path.unlink(missing_ok=True)
+        subprocess.run([str(program), "convert", text, str(path)], check=True)
+    return str(FOLDER / f"{name}-OF.safetensors")
+
+
+def mapped_table(programs):
+    kmeans_data("narrow", 1_000_000, 16, 256, False)
+    return convert(programs, "narrow", str(FOLDER / "narrow.npy"))
+
+
+def small_table():
+    path = FOLDER / "small.csv"
     if not path.exists():
-        subprocess.run([str(program), "convert", sparse_text(), str(path)], check=True)
-    return str(path)
+        np.savetxt(path, np.random.default_rng(7).normal(size=(150, 4)), fmt="%.6g", delimiter=",")
+    return f"{path} --n-clusters 3"
 
 
 def table_data():
@@ -72,9 +88,19 @@ def documents(rows, words, length):
     return str(path)
 
 
-def rows(program):
+def rows(programs):
     """(name, arguments of train, which seconds count)"""
     kmeans, svm = "kmeans {}", "svm {}"
+
+    @functools.cache
+    def sparse_data():
+        return convert(programs, "sparse", sparse_text())
+
+    yield "start and end of a small run", lambda: kmeans.format(small_table()), "process"
+    yield "a run on mapped rows, 1,000,000 x 16", lambda: kmeans.format(
+        mapped_table(programs)) + " --n-clusters 2 --init random --max-iter 1", "process"
+    yield "a run on mapped sparse rows, 1M x 1M x 30", lambda: svm.format(
+        sparse_data()) + " --l2 1e-6 --solver lbfgs --max-iter 1", "process"
     yield "k-means uniform 50,000 x 1,000, K=1,000", lambda: kmeans.format(
         kmeans_data("wide", 50_000, 1000, 1000, False)) + " --max-iter 10", "train"
     yield "k-means uniform 100,000 x 100, K=100", lambda: kmeans.format(
@@ -84,20 +110,20 @@ def rows(program):
     yield "k-means blobs 200,000 x 64, K=100", lambda: kmeans.format(
         kmeans_data("blobs", 200_000, 64, 100, True)), "train"
     wide = "1M x 1M x 30"
-    yield f"svm lbfgs, {wide}", lambda: svm.format(sparse_data(program)) + " --l2 1e-6 --solver lbfgs --max-iter 8", "train"
+    yield f"svm lbfgs, {wide}", lambda: svm.format(sparse_data()) + " --l2 1e-6 --solver lbfgs --max-iter 8", "train"
     yield f"libsvm text, {wide}", lambda: svm.format(sparse_text()) + " --l2 1e-6 --solver lbfgs --max-iter 1", "load"
     yield "CSV text, 400,000 x 30", lambda: kmeans.format(table_data()), "load"
-    yield f"logistic lbfgs, {wide}", lambda: f"logistic {sparse_data(program)} --l2 1e-6 --solver lbfgs", "train"
+    yield f"logistic lbfgs, {wide}", lambda: f"logistic {sparse_data()} --l2 1e-6 --solver lbfgs", "train"
     yield f"svm squared hinge, {wide}", lambda: svm.format(
-        sparse_data(program)) + " --l2 1e-6 --loss squared_hinge --solver lbfgs", "train"
+        sparse_data()) + " --l2 1e-6 --loss squared_hinge --solver lbfgs", "train"
     yield f"svm averaged models, {wide}", lambda: svm.format(
-        sparse_data(program)) + " --l2 1e-6 --solver sgd --learning-rate 0.1 --max-iter 3", "train"
+        sparse_data()) + " --l2 1e-6 --solver sgd --learning-rate 0.1 --max-iter 3", "train"
     yield f"svm adaptive, {wide}", lambda: svm.format(
-        sparse_data(program)) + " --l2 1e-6 --solver sgd --adaptive --learning-rate 0.1 --max-iter 2", "train"
+        sparse_data()) + " --l2 1e-6 --solver sgd --adaptive --learning-rate 0.1 --max-iter 2", "train"
     yield f"svm sampled gradients, {wide}", lambda: svm.format(
-        sparse_data(program)) + " --l2 1e-6 --solver sgd --send gradient --batch-fraction 0.01 --learning-rate 1 --max-iter 30", "train"
+        sparse_data()) + " --l2 1e-6 --solver sgd --send gradient --batch-fraction 0.01 --learning-rate 1 --max-iter 30", "train"
     yield f"svm gradients of 1,000 rows, {wide}", lambda: svm.format(
-        sparse_data(program)) + " --l2 1e-6 --solver sgd --send gradient --batch-fraction 0.001 --learning-rate 1 --max-iter 30", "train"
+        sparse_data()) + " --l2 1e-6 --solver sgd --send gradient --batch-fraction 0.001 --learning-rate 1 --max-iter 30", "train"
     lda = "lda {} --n-topics 100 --tol 0 --no-learn-alpha"
     yield "LDA, 10,000 documents, rounds of 1,250", lambda: lda.format(
         documents(10_000, 20_000, 150)) + " --passes 1", "train"
@@ -107,17 +133,20 @@ def rows(program):
         kmeans_data("store", 200_000, 64, 450, True)) + " --max-iter 15 --store STORE --runtime storage", "train"
 
 
-def measure(program, arguments, which, turn):
+def measure(program, of, arguments, which, turn):
     store = FOLDER / f"store-{turn}"
-    command = [str(program), "train", *arguments.replace("STORE", str(store)).split(), "--seed", "7", "--shards", "8",
+    words = arguments.replace("STORE", str(store)).replace("-OF.", f"-{of}.").split()
+    command = [str(program), "train", *words, "--seed", "7", "--shards", "8",
                "--json", "--quiet", "--out", str(FOLDER / "run")]
+    begin = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    process_s = time.perf_counter() - begin
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
     result = json.loads(done.stdout)
     for old in FOLDER.glob("run.*"):  # runs that were moved aside
         subprocess.run(["rm", "-rf", str(old)], check=True)
-    return result["seconds"][which], result["model_sha256"]
+    return process_s if which == "process" else result["seconds"][which], result["model_sha256"]
 
 
 def interval(old, new):
@@ -139,14 +168,15 @@ def main():
     failed = 0
     print("| row | old, median s | new / old: medians | minima | 95 % interval | same model | |")
     print("|---|---|---|---|---|---|---|")
-    for name, flags, which in rows(arguments.old.resolve()):
+    programs = arguments.old.resolve(), arguments.new.resolve()
+    for name, flags, which in rows(programs):
         if arguments.only not in name:
             continue
         what, times, models = flags(), ([], []), set()
         for pair in range(arguments.pairs + 1):  # the first pair warms the files up
             order = (0, 1) if pair % 2 == 0 else (1, 0)
             for i in order:
-                seconds, model = measure((arguments.old, arguments.new)[i].resolve(), what, which, pair)
+                seconds, model = measure(programs[i], ("old", "new")[i], what, which, pair)
                 models.add(model)
                 if pair > 0:
                     times[i].append(seconds)
