@@ -10,7 +10,16 @@
 #include <utility>
 #include <vector>
 
+// g++ defines these itself.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#elif __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -40,6 +49,10 @@ std::byte* take_stack() {
   if (!stacks.free.empty()) {
     std::byte* stack = stacks.free.back();
     stacks.free.pop_back();
+#if defined(__SANITIZE_ADDRESS__)
+    // A fiber that was abandoned, as the machine of a worker that died, has not left its frames.
+    __asan_unpoison_memory_region(stack + kGuardBytes, kStackBytes - kGuardBytes);
+#endif
     return stack;
   }
   void* mapped =

@@ -2,8 +2,8 @@
 //
 //   simulate --seeds 1..100000 [--trace]
 //
-// Prints each finding with the command that repeats it, and a summary. Exits with 1 when there was
-// a finding.
+// Prints each finding with the command that repeats it, how far it is, and a summary. Exits with 1
+// when there was a finding.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -17,6 +17,7 @@
 namespace {
 
 constexpr int kMostFindings = 20;
+constexpr std::uint64_t kSeedsALine = 10'000;  // a long run says how far it is
 
 int usage() {
   std::fputs("usage: simulate --seeds FIRST..LAST [--trace]\n", stderr);
@@ -59,6 +60,10 @@ int main(int argc, char** argv) {
     const Simulation run = simulator.run(seed, trace);
     counts.add(run.counts);
     for (const std::string& line : run.trace) fmt::print("{}\n", line);
+    if (const std::uint64_t done = seed - first + 1; done % kSeedsALine == 0) {
+      fmt::print("{} seeds, {} findings\n", done, findings);
+      std::fflush(stdout);
+    }
     if (run.findings.empty()) continue;
     ++findings;
     fmt::print("seed {}: {}\n", seed, simulator.describe(seed));
