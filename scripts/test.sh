@@ -140,7 +140,7 @@ stores() {
 
 fuzz() {
   python3 scripts/check_layers.py --built build/fuzz '_fuzz.cc'
-  scripts/fuzz.sh all 6
+  scripts/fuzz.sh all 4
 }
 
 # The degrees of published graphs have no licence and are not in the tree: where they are at hand, the
@@ -176,5 +176,5 @@ step 'bits that change' python3 test/chaos/flips.py build/release/meanwhile
 step 'examples against the installed package' examples
 step 'tests under address and undefined sanitizers' address_sanitized
 step 'tests under the thread sanitizer' thread_sanitized
-step 'fuzz targets, 6 s each' fuzz
+step 'fuzz targets, 4 s each' fuzz
 echo "== $steps steps passed, 0 failed, in $((SECONDS / 60)) min $((SECONDS % 60)) s"

@@ -40,8 +40,9 @@ STOPPED = 1.5  # leases
 
 
 class Chaos:
-    def __init__(self, box, draw, deadline, counts):
+    def __init__(self, box, draw, deadline, counts, has_memory):
         self.box, self.draw, self.deadline, self.counts = box, draw, deadline, counts
+        self.has_memory = has_memory
         self.running, self.stopped = [], []  # processes; (process, when it goes on)
         self.kills = self.starts = 0
         self.recoveries = []
@@ -132,10 +133,11 @@ class Chaos:
 
     def damage(self):
         """Changes, cuts, empties or removes something that workers can make again: an update, a sum, a total or a
-        message."""
+        message. Totals of jobs with shard memory stay: memory is made again from them."""
         store = self.box / "job"
-        found = sorted(itertools.chain(store.glob("blobs/*/rounds/*/*"), store.glob("blobs/*/rounds/*/*/*"),
-                                       store.glob("queue/*")))
+        found = sorted(path for path in itertools.chain(store.glob("blobs/*/rounds/*/*"), store.glob("queue/*"),
+                                                        store.glob("blobs/*/rounds/*/*/*"))
+                       if path.name != "total" or not self.has_memory)
         path = self.draw.choice(found) if found else store
         deed = "remove" if "queue" in path.parts else self.draw.choice(("flip", "cut", "empty", "remove"))
         # Whoever works there may be faster.
@@ -291,7 +293,7 @@ def told(chaos, words):
 def run_part(program, run_all, draw, kills, deadline, counts):
     with Sandbox(program) as box:
         write_data(box)
-        chaos = Chaos(box, draw, deadline, counts)
+        chaos = Chaos(box, draw, deadline, counts, run_all is run_memory_jobs)
         try:
             rounds = run_all(chaos, kills)
         finally:
