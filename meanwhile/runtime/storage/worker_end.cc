@@ -196,8 +196,12 @@ bool WorkerMachine::leave() {
 // worker that removes its rounds lists these blobs; where it has ended, or is gone, this worker
 // removes them.
 bool WorkerMachine::clear() {
-  if (now_s_ < (presence_.pending() ? presence_.due_s() : slow_due_s_)) return false;
-  if (!presence_.pending() && result_.ending != Ending::kGone && !clear_ended_job()) return false;
+  if (now_s_ < (looked_at_end_ && presence_.pending() ? presence_.due_s() : slow_due_s_)) {
+    return false;
+  }
+  // The check of presence may be pending from an earlier look, before the last put.
+  if (!looked_at_end_ && result_.ending != Ending::kGone && !clear_ended_job()) return false;
+  looked_at_end_ = true;
   const Presence presence = presence_.look_at_record(now_s_);
   if (presence == Presence::kUnclear) return false;
   // While the record is there, the job goes on, or cancel() removes everything itself.

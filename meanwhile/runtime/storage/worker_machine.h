@@ -188,6 +188,7 @@ class WorkerMachine {
   double slow_due_s_ = 0;
   double written_s_ = -kNever;  // when this worker wrote the result
   int result_tries_ = 0;        // to read it when leaving
+  bool looked_at_end_ = false;  // after all puts: what an ended job has left was removed
   std::optional<learn::Outcome> last_outcome_;
 };
 
