@@ -114,8 +114,8 @@ TEST(Simulated, DamagedUpdatesAndSumsAreMadeAgain) {
   }
 }
 
-// Seeds that had findings: a check of presence was pending from before the last put; a damaged total
-// beside a missing update; rows that showed late.
+// A check of presence that was pending from before the last put; a damaged total beside a missing
+// update; rows that showed late.
 TEST(Simulated, SeedsThatHadFindingsHaveNone) {
   Simulator simulator;
   for (const std::uint64_t seed : {std::uint64_t{257462}, std::uint64_t{4}, std::uint64_t{9366}}) {
