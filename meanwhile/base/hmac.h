@@ -8,8 +8,8 @@
 
 namespace meanwhile::base {
 
-// Of the bytes of all `parts` in order, in lower-case hexadecimal. Parts are not told apart: the
-// caller ends each so that two lists of parts never have the same bytes.
+// The HMAC-SHA-256 of the bytes of all `parts` in order, in lower-case hexadecimal. Parts are not
+// told apart: the caller ends each so that two lists of parts never have the same bytes.
 std::string hmac_sha256(std::string_view key, std::span<const std::span<const std::byte>> parts);
 
 // Compares in a time that does not tell how much of the text is right.

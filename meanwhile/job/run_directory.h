@@ -103,7 +103,7 @@ class RunDirectory {
   std::filesystem::path above_;  // the lowest folder above path_ that create() found there
 };
 
-// Of `state`, reached after `rounds` rounds.
+// The file of `state`, reached after `rounds` rounds.
 StateFile state_file(const learn::State& state, std::int64_t rounds,
                      const std::string& data_sha256 = {}, const SavedMemory& memory = {});
 // Writes that file.

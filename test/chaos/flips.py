@@ -99,7 +99,7 @@ def flip_in_files_of(box, draw, job, flips, deadline, counts):
             found = resume_copy(box, resume, True, draw)
             expect(found == expected, f"another model: {found}, without damage {expected}")
         else:
-            # Of four, two in the model, one in run.json.
+            # Two of four flips are in the model, one is in run.json.
             damage = Damage(draw, box / "done" / ("run.json" if turn % 4 == 2 else "model.safetensors"))
             damage.make()
             must_refuse(box, damage, f"predict done {data}")

@@ -140,7 +140,7 @@ class Chaos:
                        if path.name != "total" or not self.has_memory)
         path = self.draw.choice(found) if found else store
         deed = "remove" if "queue" in path.parts else self.draw.choice(("flip", "cut", "empty", "remove"))
-        # Whoever works there may be faster.
+        # A worker may have removed the file meanwhile.
         with contextlib.suppress(FileNotFoundError, IsADirectoryError, IndexError, ValueError):
             if deed == "remove":
                 path.unlink()

@@ -112,7 +112,7 @@ TEST_P(KilledRun, GoesOnToTheSameModel) {
   ASSERT_EQ(run_and_kill(
                 0, [&] { run("alone", false); }, calls),
             Died::kDone);
-  // Of a long run the last rounds and the finish.
+  // A long run is killed in its last rounds and its finish only.
   for (int n = std::max(1, calls - 80); n <= calls; ++n, ++kills) {
     const std::string name = fmt::format("run-{}", n);
     ASSERT_EQ(run_and_kill(
