@@ -18,7 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from harness import Sandbox, expect, libsvm_text, points, write_npy  # noqa: E402
 from counts import main  # noqa: E402
 
-# What is trained, on what, and the flag that says how long.
+# What is trained, on what, and the flag that says how long. k-means may converge before a checkpoint is seen: bits of
+# its checkpoints are flipped in test/cli/checks_safety.py.
 JOBS = (
     ("kmeans", "x.npy", "--n-clusters 5 --tol 0 --init random", "--max-iter"),
     ("svm", "rows.libsvm", "--solver sgd --tol 0", "--max-iter"),
@@ -90,12 +91,14 @@ def flip_in_files_of(box, draw, job, flips, deadline, counts):
     learner, data, flags, long = job
     train = f"train {learner} {data} {flags}"
     box.run(f"{train} {long} 4 --out done --quiet")
-    newest = leave_checkpoints(box, train, long)
-    resume = f"train {learner} {data} --resume copy {long} {newest + 3}"
-    expected = resume_copy(box, resume, False, draw)
+    goes_on = learner != "kmeans"
+    if goes_on:
+        newest = leave_checkpoints(box, train, long)
+        resume = f"train {learner} {data} --resume copy {long} {newest + 3}"
+        expected = resume_copy(box, resume, False, draw)
     for turn in range(flips):
         expect(time.monotonic() < deadline, "the time given is over")
-        if turn % 4 == 3:
+        if goes_on and turn % 4 == 3:
             found = resume_copy(box, resume, True, draw)
             expect(found == expected, f"another model: {found}, without damage {expected}")
         else:

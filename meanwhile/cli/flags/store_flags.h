@@ -39,7 +39,7 @@ class StoreFlags {
 
  private:
   storage::Location location() const;
-  // The secret, from its file or the environment; empty: blobs are not signed. THROWS Error(kUsage).
+  // The secret, of its file or the environment; empty: blobs are not signed. THROWS Error(kUsage).
   std::string secret() const;
 
   std::string url_, secret_file_;
