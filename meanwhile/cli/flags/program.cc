@@ -64,6 +64,40 @@ Error unknown_word(const CLI::App& app, const std::string& typed, const std::str
                did_you_mean(word, known), listed(known));
 }
 
+Error word_missing(const CLI::App& app, const std::string& typed) {
+  return Error(ErrorKind::kUsage, "'{}' needs a {}: {}\n'{} --help' says more", typed,
+               kind_below(app), listed(subcommands_of(app)), typed);
+}
+
+const CLI::App* find_below(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    if (sub->get_name() == name) return sub;
+  }
+  return nullptr;
+}
+
+// Whether `word` is a flag of `app` whose value is the next word.
+bool takes_next_word(const CLI::App& app, const std::string& word) {
+  if (!word.starts_with("--") || word.find('=') != word.npos) return false;
+  const CLI::Option* option = app.get_option_no_throw(word);
+  return option != nullptr && option->get_items_expected_min() > 0;
+}
+
+// The same words, but the learner directly after its command: flags may be typed before it.
+std::vector<std::string> with_learner_first(const CLI::App& program,
+                                            std::vector<std::string> words) {
+  const CLI::App* command = words.empty() ? nullptr : find_below(program, words[0]);
+  if (command == nullptr || subcommands_of(*command).empty()) return words;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const CLI::App* learner = find_below(*command, words[i]);
+    if (learner == nullptr || (i > 1 && takes_next_word(*learner, words[i - 1]))) continue;
+    const auto first = words.begin() + 1, found = words.begin() + static_cast<std::ptrdiff_t>(i);
+    std::rotate(first, found, found + 1);
+    break;
+  }
+  return words;
+}
+
 }  // namespace
 
 Program::Program(const std::string& name, const std::string& help, const std::string& version)
@@ -78,7 +112,22 @@ Program::~Program() = default;
 
 FlagTable Program::table() const { return FlagTable(*app_); }
 
-std::optional<std::string> Program::parse(const std::vector<std::string>& words) {
+// 'help train kmeans' is 'train kmeans --help'.
+std::string Program::help_of(std::span<const std::string> words) const {
+  const CLI::App* app = app_.get();
+  std::string typed = app->get_name();
+  for (const std::string& word : words) {
+    const CLI::App* below = find_below(*app, word);
+    if (below == nullptr) throw unknown_word(*app, typed, word);
+    typed += " " + word;
+    app = below;
+  }
+  return app->help(typed.substr(0, typed.rfind(' ') == typed.npos ? 0 : typed.rfind(' ')));
+}
+
+std::optional<std::string> Program::parse(const std::vector<std::string>& given) {
+  if (!given.empty() && given[0] == "help") return help_of(std::span(given).subspan(1));
+  const std::vector<std::string> words = with_learner_first(*app_, given);
   try {
     app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -88,6 +137,8 @@ std::optional<std::string> Program::parse(const std::vector<std::string>& words)
   } catch (const CLI::ExtrasError&) {
     const auto [app, typed] = innermost(*app_);
     std::vector<std::string> left = app->remaining();
+    // Flags of a learner that is not named belong to no command.
+    if (left.empty()) throw word_missing(*app, typed);
     // A flag nobody knows explains the words after it, a command nobody knows also the flags.
     const auto flag = std::find_if(left.begin(), left.end(),
                                    [](const std::string& word) { return word.starts_with('-'); });
@@ -100,11 +151,7 @@ std::optional<std::string> Program::parse(const std::vector<std::string>& words)
     throw Error(ErrorKind::kUsage, "{}", e.what());
   }
   const auto [app, typed] = innermost(*app_);
-  const std::vector<std::string> below = subcommands_of(*app);
-  if (!below.empty()) {
-    throw Error(ErrorKind::kUsage, "'{}' needs a {}: {}\n'{} --help' says more", typed,
-                kind_below(*app), listed(below), typed);
-  }
+  if (!subcommands_of(*app).empty()) throw word_missing(*app, typed);
   return std::nullopt;
 }
 

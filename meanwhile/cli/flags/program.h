@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,14 @@ class Program {
 
   FlagTable table() const;
 
-  // Parses the words after the program's name. Returns the help or the version if that was asked
-  // for: nothing is to be run then. THROWS Error(kUsage) that names what is wrong, what is known
-  // and what was probably meant.
+  // Parses the words after the program's name. Flags may come before a learner's name. Returns the
+  // help or the version if that was asked for: nothing is to be run then. THROWS Error(kUsage) that
+  // names what is wrong, what is known and what was probably meant.
   std::optional<std::string> parse(const std::vector<std::string>& words);
 
  private:
+  std::string help_of(std::span<const std::string> words) const;
+
   std::unique_ptr<CLI::App> app_;
 };
 
