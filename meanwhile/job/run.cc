@@ -227,7 +227,8 @@ class WorkerRun {
       // Before run.json forgets the hash by which a state without a seal is known.
       if (run_.resumed->state) seal_resumed(run_.resumed->state_path);
       directory_.emplace(run_.resumed->directory);
-      directory_->write_run(fields);
+      // Data that does not fit the run leaves its record as it was.
+      directory_->remember(fields);
     } else if (run_.resumed && run_.resumed->state) {
       // Until the state is there, run.json does not say what to begin again.
       directory_.emplace(RunDirectory::create(run_.spec.out));

@@ -186,11 +186,15 @@ void RunDirectory::discard() {
 
 fs::path RunDirectory::newest_state() const { return learn::newest_state(path_); }
 
-void RunDirectory::write_run(const Json& fields) {
+void RunDirectory::remember(const Json& fields) {
   record_.update(fields, true);
   for (const auto& [key, value] : fields.items()) {
     if (value.is_null()) record_.erase(key);
   }
+}
+
+void RunDirectory::write_run(const Json& fields) {
+  remember(fields);
   learn::write_run_json(path_, record_);
 }
 

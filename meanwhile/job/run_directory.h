@@ -60,6 +60,8 @@ class RunDirectory {
 
   // Each replaces its file whole. write_run merges `fields` into what run.json holds; null removes.
   void write_run(const base::Json& fields);
+  // Merges `fields` for the next write_run: run.json stays as it is until then.
+  void remember(const base::Json& fields);
   // What run.json holds, as it was opened and written since.
   const base::Json& run() const { return record_; }
   void append_metrics(const base::Json& line);

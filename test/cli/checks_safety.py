@@ -139,6 +139,17 @@ def check_two_runs_do_not_write_one_directory(box):
     expect(not (box / "run/lock").exists(), "the lock is still there")
 
 
+def check_a_resume_that_fails_leaves_the_run_as_it_was(box):
+    (box / "rows.csv").write_text("1,2,0\n2,1,1\n3,1,1\n0,4,0\n1,3,0\n3,0,1\n")
+    (box / "without.csv").write_text("1,2\n3,4\n")
+    box.run("train logistic rows.csv --label-column -1 --out run --quiet")
+    before = {path.name: path.read_bytes() for path in (box / "run").iterdir()}
+    said = box.run("train logistic without.csv --resume run", code=2).stderr
+    expect("no labels" in said, said)
+    after = {path.name: path.read_bytes() for path in (box / "run").iterdir()}
+    expect(before == after, f"changed: {[name for name in after if after[name] != before.get(name)]}")
+
+
 def check_what_is_left_of_a_run_that_never_began_is_taken_over(box):
     (box / "x.csv").write_text("1,2\n3,4\n5,6\n")
     (box / "run").mkdir()
