@@ -25,6 +25,19 @@ void add_count(const Json& record, const char* key, std::int64_t& sum) {
   if (__builtin_add_overflow(sum, base::count_or(record, key, 0), &sum)) sum = INT64_MAX;
 }
 
+// By worker: what those said last that have left.
+std::map<std::string, Json> usage_records(storage::BlobStore& blobs, const JobRecord& job) {
+  std::map<std::string, Json> said;
+  const std::string folder = job.names().usages();
+  for (const storage::BlobInfo& blob : blobs.list(folder)) {
+    if (blob.bytes > std::int64_t{kMostLiveBytes}) continue;
+    if (auto json = get_json(blobs, blob.name, kMostLiveBytes)) {
+      said[blob.name.substr(folder.size())] = std::move(*json);
+    }
+  }
+  return said;
+}
+
 }  // namespace
 
 std::optional<Json> ended_job(storage::BlobStore& blobs, const JobRecord& job) {
@@ -58,17 +71,11 @@ Json to_json(const storage::Usage& usage) {
 }
 
 Json bill(storage::BlobStore& blobs, const JobRecord& job, const Prices& prices) {
-  const Names names = job.names();
   std::map<std::string, Json> said;  // by worker; the last word counts
   for (LiveRecord& record : live_records(blobs, job)) {
     said[record.worker] = std::move(record.said);
   }
-  for (const storage::BlobInfo& blob : blobs.list(names.usages())) {
-    if (blob.bytes > std::int64_t{kMostLiveBytes}) continue;
-    if (auto json = get_json(blobs, blob.name, kMostLiveBytes)) {
-      said[blob.name.substr(names.usages().size())] = std::move(*json);
-    }
-  }
+  for (auto& [worker, json] : usage_records(blobs, job)) said[worker] = std::move(json);
   std::map<std::string, std::int64_t> by_kind;
   double seconds = 0;
   std::int64_t total = 0, sent = 0, received = 0, retries = 0, polls = 0, workers = 0;
@@ -117,15 +124,19 @@ Status status_of(storage::Store& store, const JobRecord& job) {
     return status;
   }
   status.workers = live_records(blobs, job);
+  const auto take = [&](const Json& said) {
+    status.step = std::max(status.step, base::count_or(said, "step", 0));
+    if (base::count_or(said, "rounds", 0) < status.rounds) return;
+    status.rounds = base::count_or(said, "rounds", 0);
+    status.rounds_left = base::count_or(said, "rounds_left", 0);
+    status.round_s = std::clamp(base::number_or(said, "round_s", 0), 0.0, kMostSeconds);
+  };
+  // Workers that have left knew how far they came, also when nobody works now.
+  for (const auto& [worker, said] : usage_records(blobs, job)) take(said);
   bool alive = false;
   for (const LiveRecord& record : status.workers) {
     alive |= record.age_s <= job.lease_s;
-    status.step = std::max(status.step, base::count_or(record.said, "step", 0));
-    if (base::count_or(record.said, "rounds", 0) >= status.rounds) {
-      status.rounds = base::count_or(record.said, "rounds", 0);
-      status.rounds_left = base::count_or(record.said, "rounds_left", 0);
-      status.round_s = std::clamp(base::number_or(record.said, "round_s", 0), 0.0, kMostSeconds);
-    }
+    take(record.said);
   }
   for (const storage::BlobInfo& blob : blobs.list(names.states())) {
     status.step = std::max(status.step, number_of(blob.name).value_or(0));
