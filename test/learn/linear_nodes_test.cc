@@ -118,7 +118,7 @@ TEST(LinearNodes, RegressionOnDenseRows) {
 
 TEST(LinearNodes, WithRowsHeldOutOfBothKinds) {
   Parameters p;
-  p.validation_fraction = 0.2, p.class_weight = ClassWeight::kBalanced, p.max_iter = 12;
+  p.class_weight = ClassWeight::kBalanced, p.max_iter = 12;
   const data::Part eval =
       data::whole(test::dataset(test::rows_for(2, 900, 10, 5, 0.5)), kShards, 5, 1);
   expect_one_answer(linear_of(Kind::kLogistic, p),

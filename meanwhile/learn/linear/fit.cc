@@ -34,6 +34,11 @@ void Fit::attach(const Attachment& attachment) {
   examples = std::make_unique<Examples>(*job.part, problem);
   examples->hold_out(parameters.validation_fraction, job.seed);
   if (job.eval != nullptr) {
+    if (parameters.validation_fraction > 0) {
+      throw Error(ErrorKind::kUsage,
+                  "`eval` names rows to hold out, and `validation_fraction` takes some of the "
+                  "data; give one of them");
+    }
     if (data::cols(job.eval->data.x) != problem.cols || !job.eval->labelled) {
       throw Error(ErrorKind::kInput, "`eval`: {} columns{}, but the data has {}",
                   data::cols(job.eval->data.x), job.eval->labelled ? "" : " and no labels",
@@ -64,7 +69,13 @@ void Fit::settle_problem() {
   problem.loss.loss = *parameters.loss;
   problem.loss.delta = progress.delta;
   problem.loss.smoothing = progress.stage == StageName::kLbfgs ? progress.smoothing : 0;
-  if (kind == Kind::kLinear) return;
+  if (kind == Kind::kLinear) {
+    if (part.data.class_names.empty()) return;
+    throw Error(ErrorKind::kInput,
+                "the labels are words ('{}'), and 'train linear' predicts numbers; for classes, "
+                "use 'train logistic' or 'train svm'",
+                part.data.class_names.front());
+  }
   if (part.label_values.empty()) {
     throw Error(
         ErrorKind::kInput,
@@ -82,8 +93,11 @@ void Fit::settle_problem() {
   }
   const std::size_t classes = problem.classes.size();
   if (classes < 2) {
+    const std::string label = problem.class_names.empty()
+                                  ? fmt::format("{}", problem.classes.front())
+                                  : fmt::format("'{}'", problem.class_names.front());
     throw Error(ErrorKind::kInput, "every label is {}: a classifier needs at least two classes",
-                problem.classes.front());
+                label);
   }
   problem.outputs = classes == 2 ? 1 : classes;
   problem.softmax =
