@@ -46,12 +46,11 @@ std::vector<Shard> deal(std::int64_t rows, int shards, std::uint64_t seed) {
   return dealt;
 }
 
-int default_shards(std::int64_t data_bytes, int workers) {
+int default_shards(std::int64_t data_bytes) {
   constexpr std::int64_t kShardBytes = std::int64_t{256} << 20;
   int shards = 8;
   while (shards < 256 && data_bytes / shards + (data_bytes % shards != 0) > kShardBytes)
     shards *= 2;
-  while (shards < workers) shards *= 2;
   return shards;
 }
 

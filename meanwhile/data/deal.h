@@ -35,8 +35,8 @@ struct Shard {
 std::vector<Shard> deal(std::int64_t rows, int shards, std::uint64_t seed);
 
 // The default number of shards: a power of two. It is 8; for more than 2 GiB of data as many as
-// make a shard at most 256 MiB, up to 256. It is raised to `workers` if there are more: only then
-// does it depend on the machine.
-int default_shards(std::int64_t data_bytes, int workers);
+// make a shard at most 256 MiB, up to 256. It does not depend on the machine, because the model
+// depends on it.
+int default_shards(std::int64_t data_bytes);
 
 }  // namespace meanwhile::data

@@ -50,7 +50,7 @@ std::int64_t byte_size(const data::Matrix& x, const data::Whole& whole) {
 
 int shards_of(const data::Matrix& x, const data::Whole& whole, const LoadOptions& options) {
   if (options.shards > 0) return options.shards;
-  return data::default_shards(byte_size(x, whole), options.threads_total);
+  return data::default_shards(byte_size(x, whole));
 }
 
 void check_shards(const LoadOptions& options) {

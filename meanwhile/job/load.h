@@ -14,8 +14,7 @@ namespace meanwhile::job {
 
 struct LoadOptions {
   std::uint64_t seed = 0;
-  int shards = 0;         // 0: data::default_shards of the whole data and threads_total
-  int threads_total = 1;  // threads of all workers
+  int shards = 0;  // 0: data::default_shards of the whole data
 };
 
 // Reads `paths` as data::read does and deals the rows to shards. Worker p of P holds the shards

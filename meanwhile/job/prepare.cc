@@ -146,13 +146,12 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   return run;
 }
 
-LoadedRun load(const SettledRun& run, const Worker& worker, int threads_total, Observer& observer) {
+LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) {
   observer.step("reading");
   const double begin_s = base::now_s();
   LoadOptions options;
   options.seed = run.seed;
   options.shards = run.shards;
-  options.threads_total = threads_total;
   data::ReadOptions read = run.spec.read;
   read.threads = worker.load_threads;
   if (run.entry->of_text) read.expect_documents = true;
@@ -168,6 +167,15 @@ LoadedRun load(const SettledRun& run, const Worker& worker, int threads_total, O
   }
   loaded.load_s = base::now_s() - begin_s;
   return loaded;
+}
+
+void note_idle(const data::Part& part, int threads, Observer& observer) {
+  const int shards = static_cast<int>(part.shards.size());
+  if (threads <= shards) return;
+  observer.note(fmt::format(
+      "{} of {} threads have nothing to do: the rows are in {} shards; {} makes more, and another "
+      "model",
+      threads - shards, threads, shards, parameter("shards")));
 }
 
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,

@@ -57,7 +57,8 @@ class WorkerRun {
     for (const std::string& note : run_.notes) observer_.note(note);
     const Deployment deployment = runtime_.deployment();
     if (worker_.transport != nullptr) check_same_run(*worker_.transport, run_);
-    loaded_ = load(run_, worker_, deployment.workers * deployment.threads, observer_);
+    loaded_ = load(run_, worker_, observer_);
+    note_idle(loaded_.part, deployment.workers * deployment.threads, observer_);
     begin_record();
     if (run_.spec.plan && planner_ != nullptr) follow_plan();
     const auto learner = make_learner(run_, loaded_, observer_);

@@ -48,7 +48,7 @@ TrainResult train(learn::RoundLearner& learner, const data::Dataset& data,
                   const ObserveRound& observe) {
   const int threads = options.threads == 0 ? base::hardware_threads() : options.threads;
   const int shards =
-      options.shards == 0 ? data::default_shards(data::byte_size(data), threads) : options.shards;
+      options.shards == 0 ? data::default_shards(data::byte_size(data)) : options.shards;
   const data::Part part = data::whole(data, shards, options.seed, threads);
   return train(learner, part, options, run, stop, observe);
 }

@@ -110,17 +110,11 @@ TEST(Deal, EveryPlaceInAGroupIsEquallyLikely) {
 
 TEST(DefaultShards, IsEightUntilAShardWouldPassAQuarterOfAGibibyte) {
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-  EXPECT_EQ(default_shards(0, 1), 8);
-  EXPECT_EQ(default_shards(2 * kGiB, 1), 8);
-  EXPECT_EQ(default_shards(2 * kGiB + 1, 1), 16);
-  EXPECT_EQ(default_shards(16 * kGiB, 1), 64);
-  EXPECT_EQ(default_shards(1000 * kGiB, 1), 256);
-}
-
-TEST(DefaultShards, GivesEveryWorkerOne) {
-  EXPECT_EQ(default_shards(0, 8), 8);
-  EXPECT_EQ(default_shards(0, 9), 16);
-  EXPECT_EQ(default_shards(0, 300), 512);
+  EXPECT_EQ(default_shards(0), 8);
+  EXPECT_EQ(default_shards(2 * kGiB), 8);
+  EXPECT_EQ(default_shards(2 * kGiB + 1), 16);
+  EXPECT_EQ(default_shards(16 * kGiB), 64);
+  EXPECT_EQ(default_shards(1000 * kGiB), 256);
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   const job::SettledRun run = job::settle(spec, registry);
   for (const std::string& note : run.notes) observer.note(note);
   const auto opened = place.open();
-  job::LoadedRun loaded = job::load(run, {nullptr, threads}, threads, observer);
+  job::LoadedRun loaded = job::load(run, {nullptr, threads}, observer);
   const auto learner = job::make_learner(run, loaded, observer);
   observer.step("submitting");
   job::Training training{spec, *run.entry, run.parameters, *learner, loaded.part, observer};
