@@ -13,11 +13,24 @@
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/data/clip.h"
 #include "meanwhile/data/text/match.h"
+#include "meanwhile/learn/state_file.h"
 
 namespace meanwhile::cli {
 
 using base::Error;
 using base::ErrorKind;
+
+namespace {
+
+bool may_be_model(const std::string& path) {
+  try {
+    return learn::holds_model(path);
+  } catch (const Error&) {
+    return true;  // a damaged one, which its reader names
+  }
+}
+
+}  // namespace
 
 void ModelFlags::add_to(const FlagTable& table) {
   table.text("MODEL", model_, "a run directory, or a model file");
@@ -36,6 +49,11 @@ learn::LoadedModel ModelFlags::load(Console& console, const learn::Registry& reg
     throw Error(ErrorKind::kInput, "{}: no such run directory or model file", model_);
   }
   input_.check();
+  for (const std::string& file : input_.files()) {
+    if (may_be_model(model_) || !may_be_model(file)) continue;
+    throw Error(ErrorKind::kUsage, "{} is a model, and {} is not: name the model first, then data",
+                file, model_);
+  }
   std::vector<std::string> read = input_.all_read();
   read.push_back(model_);
   check_not_read(out, read);
