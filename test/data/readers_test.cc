@@ -1,5 +1,6 @@
 #include "meanwhile/data/files/readers.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -159,6 +160,22 @@ TEST(Readers, AreListedInTheDocument) {
   EXPECT_NE(document.str().find(table), std::string::npos)
       << "doc/formats.md must hold this table:\n"
       << table;
+}
+
+TEST(ReaderOfContent, NamesFormatsThatAreNotRead) {
+  using testing::HasSubstr;
+  const auto said = [](std::string start) {
+    start += std::string(100, '\x15');
+    return input_error_of([&] { reader_of_content(start); });
+  };
+  EXPECT_THAT(said("PAR1"), HasSubstr("is a Parquet file"));
+  EXPECT_THAT(said("BZh9"), HasSubstr("compressed by bzip2"));
+  EXPECT_THAT(said(std::string("\xfd"
+                               "7zXZ\0",
+                               6)),
+              HasSubstr("compressed by xz"));
+  EXPECT_THAT(said("PK\x03\x04"), HasSubstr("a zip archive"));
+  EXPECT_EQ(reader_of_content("PAR\n1\n").name, "csv");
 }
 
 }  // namespace

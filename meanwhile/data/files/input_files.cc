@@ -45,7 +45,11 @@ InputFile find_format(const fs::path& path, const ReadOptions& options) {
     auto source = std::make_shared<TextSource>(path);
     constexpr std::size_t kEnough = 64 << 10;
     if (file.reader == nullptr) {
-      file.reader = &reader_of_content(source->head(kEnough), options.expect_documents);
+      try {
+        file.reader = &reader_of_content(source->head(kEnough), options.expect_documents);
+      } catch (Error& e) {
+        throw e.in(path.string());
+      }
     }
     if (!regular) file.opened = std::move(source);
   }

@@ -22,6 +22,25 @@ bool fits(std::string_view name, std::string_view pattern) {
          name.ends_with(after);
 }
 
+// Formats that are known by their first bytes and not read.
+struct Unread {
+  std::string_view bytes, what;
+};
+constexpr Unread kUnread[] = {
+    {"BZh", "compressed by bzip2; gzip and zstd are read"},
+    {{"\xfd"
+      "7zXZ\0",
+      6},
+     "compressed by xz; gzip and zstd are read"},
+    {{"PK\x03\x04", 4},
+     "a zip archive, as xlsx and npz files are; unpack it, or save it as CSV or NPY"},
+    {"PAR1", "a Parquet file; save it as CSV or NPY"},
+    {"ARROW1", "an Arrow or Feather file; save it as CSV or NPY"},
+    {{"\xd0\xcf\x11\xe0", 4}, "an Excel file; save it as CSV"},
+    {{"\x89HDF", 4}, "an HDF5 file; save it as CSV or NPY"},
+    {"%PDF", "a PDF document; save its text"},
+};
+
 }  // namespace
 
 std::span<const Reader* const> readers() { return kReaders; }
@@ -52,6 +71,10 @@ const Reader* reader_of_name(const std::filesystem::path& path) {
 }
 
 const Reader& reader_of_content(std::string_view bytes, bool expect_documents) {
+  for (const Unread& unread : kUnread) {
+    if (!bytes.starts_with(unread.bytes)) continue;
+    throw base::Error(base::ErrorKind::kInput, "is {}", unread.what);
+  }
   const FileStart start(bytes, expect_documents);
   const Reader* best = nullptr;
   Match best_match = Match::kNo;

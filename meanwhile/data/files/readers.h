@@ -29,7 +29,8 @@ const Reader* parse_format(const std::string& name);
 const Reader* reader_of_name(const std::filesystem::path& path);
 
 // The format that the content tells. `start`: some thousands of bytes, or all there are.
-// `expect_documents`: see ReadOptions.
+// `expect_documents`: see ReadOptions. THROWS Error(kInput) for a format that is known and not
+// read.
 const Reader& reader_of_content(std::string_view start, bool expect_documents = false);
 
 }  // namespace meanwhile::data
