@@ -62,7 +62,7 @@ class KilledRun : public testing::TestWithParam<KilledJob> {
     std::string points = "a,b\n", classes = "a,b,label\n", documents;
     for (int i = 0; i < 60; ++i) {
       points += fmt::format("{},{}\n", i % 31, i * i % 17);
-      classes += fmt::format("{},{},{}\n", i % 31, i * i % 17, (i % 31 + i * i % 17) > 22);
+      classes += fmt::format("{},{},{}\n", i % 31, i * i % 17, int{(i % 31 + i * i % 17) > 22});
       documents += fmt::format("3 {}:2 {}:1 {}:3\n", i % 5, 5 + i % 4, 9 + i % 3);
     }
     base::write_file(folder_ / "points.csv", points);

@@ -138,7 +138,10 @@ std::optional<std::string> Program::parse(const std::vector<std::string>& given)
     const auto [app, typed] = innermost(*app_);
     std::vector<std::string> left = app->remaining();
     // Flags of a learner that is not named belong to no command.
-    if (left.empty()) throw word_missing(*app, typed);
+    const bool no_learner = app != app_.get() && !subcommands_of(*app).empty();
+    if (left.empty() || (no_learner && left.front().starts_with('-'))) {
+      throw word_missing(*app, typed);
+    }
     // A flag nobody knows explains the words after it, a command nobody knows also the flags.
     const auto flag = std::find_if(left.begin(), left.end(),
                                    [](const std::string& word) { return word.starts_with('-'); });
