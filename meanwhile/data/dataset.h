@@ -14,6 +14,8 @@
 
 namespace meanwhile::data {
 
+struct TableSchema;  // table/schema.h
+
 // Words of text that were looked up in a vocabulary, counted each time they occur.
 struct UnknownWords {
   double tokens = 0;     // words that are not in the vocabulary
@@ -33,6 +35,11 @@ struct Dataset {
   std::vector<std::string> class_names;  // present if labels were words
   std::vector<std::string> feature_names;  // one a column, or empty
   UnknownWords unknown;  // text only; counts of the whole data set on every worker
+  // The columns of the files and what became of them; null where files hold no table. Columns of x
+  // are those of encoded_names().
+  std::shared_ptr<const TableSchema> table;
+  std::vector<std::int64_t> incomplete;  // rows that lack a value, and are zeros; see ReadOptions
+  std::vector<std::string> notes;        // what a user should know of how the data was read
 
   bool mapped = false;  // x lies in mapped files and may be released after use
   std::vector<std::shared_ptr<const void>> owners;  // keep alive the memory behind the views

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Outline {
   std::string sha256;
   std::vector<double> label_values;
   std::vector<std::string> class_names, feature_names;
+  std::shared_ptr<const TableSchema> table = {};
 
   std::int64_t rows() const;
   std::int64_t stored() const;

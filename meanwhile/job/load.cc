@@ -9,8 +9,10 @@
 
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/digest.h"
+#include "meanwhile/data/files/column_file.h"
 #include "meanwhile/data/files/read_parts.h"
 #include "meanwhile/data/files/read_some.h"
+#include "meanwhile/data/files/settle_table.h"
 #include "meanwhile/data/files/text_part.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/job/agree.h"
@@ -147,6 +149,10 @@ std::vector<data::Shard> keep_owned(std::vector<data::Shard> dealt, const Transp
 
 data::Part load_mapped(Transport& transport, Dataset data, const std::vector<InputFile>& files,
                        const data::ReadOptions& read, const LoadOptions& options) {
+  agree(transport, [&] {
+    const data::RowRange all[] = {{0, rows(data.x)}};
+    attach_columns(data, all, all[0].end, read);
+  });
   const data::Whole whole = whole_of(data);
   const int shards = shards_of(data.x, whole, options);
   const auto dealt = data::deal(whole.rows, shards, options.seed);
@@ -164,10 +170,50 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
   return part;
 }
 
-data::Part load_rows(Transport& transport, data::SomeRows some, const data::ReadOptions& read,
-                     const LoadOptions& options) {
+// Adds up counts over all workers, in pieces that fit into a message.
+void add_up(Transport& transport, std::span<std::int64_t> counts) {
+  constexpr std::size_t kPiece = 1 << 20;
+  for (std::size_t at = 0; at < counts.size(); at += kPiece) {
+    const auto piece = counts.subspan(at, std::min(kPiece, counts.size() - at));
+    const auto all = all_gather(transport, std::as_bytes(piece));
+    std::fill(piece.begin(), piece.end(), 0);
+    std::vector<std::int64_t> theirs(piece.size());
+    for (const transport::Bytes& bytes : all) {
+      Unpacker(bytes).get_raw(std::span(theirs));
+      for (std::size_t i = 0; i < piece.size(); ++i) piece[i] += theirs[i];
+    }
+  }
+}
+
+// Rows of a table are encoded before they are dealt, so that shards do not depend on raw rows.
+void settle(Transport& transport, data::SomeRows& some, const std::vector<InputFile>& files,
+            const data::ReadOptions& read) {
+  if (!some.counts.empty()) {
+    const std::int64_t rows = some.whole.rows;
+    some.data = settle_table(std::move(some.data), some.numbering, some.counts, rows, read,
+                             add_up_over(&transport), data::display_name(files.front().path));
+    std::int64_t stored[] = {data::stored(some.data.x)};
+    add_up(transport, stored);
+    some.whole.stored = stored[0];
+  }
+  settle_columns(some.data, read, files);  // throws on all workers or on none
+  agree(transport, [&] { attach_columns(some.data, some.rows, some.whole.rows, read); });
+  some.whole.labelled |= !read.labels.empty();
+  some.whole.weighted |= !read.weights.empty();
+}
+
+data::Part load_rows(Transport& transport, data::SomeRows some, const std::vector<InputFile>& files,
+                     const data::ReadOptions& read, const LoadOptions& options) {
+  try {
+    settle(transport, some, files, read);
+  } catch (const std::bad_alloc& error) {
+    transport.fail(ErrorKind::kSystem, error.what());
+    throw;
+  }
   const data::Whole whole = some.whole;
   const data::UnknownWords unknown = some.data.unknown;
+  const auto table = some.data.table;
+  const auto notes = some.data.notes;
   const int shards = shards_of(some.data.x, whole, options);
   const auto dealt = data::deal(whole.rows, shards, options.seed);
   Dataset data;
@@ -179,6 +225,8 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
     throw;
   }
   data.unknown = unknown;
+  data.table = table;
+  data.notes = notes;
   // Blocks are in order of row: block i of this worker begins at its row i * block_rows.
   const auto owned = owned_blocks(dealt, transport.rank(), transport.size());
   const auto local = [&](data::RowRange block) {
@@ -195,6 +243,11 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const data::Read
 }
 
 }  // namespace
+
+data::AddUp add_up_over(Transport* transport) {
+  if (transport == nullptr || transport->size() == 1) return data::add_up_alone;
+  return [transport](std::span<std::int64_t> counts) { add_up(*transport, counts); };
+}
 
 data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOptions& options,
                 Transport* transport) {
@@ -214,7 +267,7 @@ data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOp
   data::ReadOptions read;
   agree(*transport, [&] { read = data::with_vocabulary(files, asked); });
   if (data::can_cut(files)) {
-    return load_rows(*transport, load_text(*transport, files, read), read, options);
+    return load_rows(*transport, load_text(*transport, files, read), files, read, options);
   }
   std::optional<Dataset> mapped;
   agree(*transport, [&] { mapped = data::map_rows(files, read); });
@@ -226,7 +279,7 @@ data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOp
       return block % transport->size() == transport->rank();
     });
   });
-  return load_rows(*transport, std::move(some), read, options);
+  return load_rows(*transport, std::move(some), files, read, options);
 }
 
 }  // namespace meanwhile::job

@@ -12,6 +12,9 @@
 
 namespace meanwhile::job {
 
+// Adds up over the workers of `transport`; null: there is one. Collective.
+data::AddUp add_up_over(transport::Transport* transport);
+
 struct LoadOptions {
   std::uint64_t seed = 0;
   int shards = 0;  // 0: data::default_shards of the whole data

@@ -36,11 +36,43 @@ struct Summary {
   data::UnknownWords unknown;
   std::int64_t cols = 0;
   std::vector<std::string> class_names;
+  data::TableCounts table;
 };
 
 Summary summary_of(const data::TextRows& rows) {
-  return {rows.outcome, data::whole_of(rows.data), rows.data.unknown, data::cols(rows.data.x),
-          rows.data.class_names};
+  return {rows.outcome,          data::whole_of(rows.data),
+          rows.data.unknown,     data::cols(rows.data.x),
+          rows.data.class_names, rows.counts};
+}
+
+void pack(const data::TableCounts& counts, Packer& packer) {
+  packer.put_list(std::span<const data::MissingCells>(counts.missing));
+  packer.put(counts.missing_labels);
+  packer.put(counts.dropped);
+  packer.put_list(std::span<const std::uint32_t>(counts.categories));
+  for (const data::LevelTable& levels : counts.levels) {
+    packer.put(std::uint64_t{levels.size()});
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      packer.put_text(levels.level(i));
+      packer.put(levels.count(i));
+    }
+  }
+}
+
+data::TableCounts unpack_counts(Unpacker& message) {
+  data::TableCounts counts;
+  counts.missing = message.get_list<data::MissingCells>();
+  counts.missing_labels = message.get<data::MissingCells>();
+  counts.dropped = message.get<std::int64_t>();
+  counts.categories = message.get_list<std::uint32_t>();
+  for (std::size_t c = 0; c < counts.categories.size(); ++c) {
+    data::LevelTable& levels = counts.levels.emplace_back();
+    for (auto left = message.get<std::uint64_t>(); left > 0; --left) {
+      const std::string level = message.get_text();
+      levels.index(level, message.get<std::int64_t>());
+    }
+  }
+  return counts;
 }
 
 transport::Bytes packed(const Summary& summary) {
@@ -58,6 +90,7 @@ transport::Bytes packed(const Summary& summary) {
   packer.put(summary.cols);
   packer.put(std::uint64_t{summary.class_names.size()});
   for (const std::string& name : summary.class_names) packer.put_text(name);
+  pack(summary.table, packer);
   return packer.take();
 }
 
@@ -76,6 +109,7 @@ Summary unpacked(const transport::Bytes& bytes) {
   for (auto left = message.get<std::uint64_t>(); left > 0; --left) {
     summary.class_names.push_back(message.get_text());
   }
+  summary.table = unpack_counts(message);
   return summary;
 }
 
@@ -117,8 +151,9 @@ std::vector<Summary> gather_summaries(Transport& transport, const Summary& mine)
 // all rows, `numbers` by index.
 void renumber_labels(data::Dataset& data, const std::vector<double>& numbers) {
   base::Buffer<double> labels(data.labels.size());
-  std::transform(data.labels.begin(), data.labels.end(), labels.begin(),
-                 [&](double label) { return numbers[static_cast<std::size_t>(label)]; });
+  std::transform(data.labels.begin(), data.labels.end(), labels.begin(), [&](double label) {
+    return label == label ? numbers[static_cast<std::size_t>(label)] : label;
+  });
   data.labels = own(data, std::move(labels));
 }
 
@@ -133,6 +168,7 @@ data::SomeRows place_rows(data::Dataset data, const std::vector<Summary>& summar
     const Summary& summary = summaries[worker];
     data::Whole& whole = placed.whole;
     const data::RowRange rows{whole.rows, whole.rows + summary.counts.rows};
+    if (!summary.table.empty()) placed.counts.add(summary.table, whole.rows);
     whole.rows += summary.counts.rows;
     whole.stored += summary.counts.stored;
     whole.labelled |= summary.counts.labelled;
@@ -163,9 +199,9 @@ data::SomeRows load_text(Transport& transport, const std::vector<InputFile>& fil
   std::vector<data::TextOutcome> outcomes;
   for (const Summary& summary : summaries) outcomes.push_back(summary.outcome);
   throw_first(files, outcomes);
-  data::SomeRows some =
-      place_rows(std::move(rows.data), summaries, static_cast<std::size_t>(transport.rank()));
-  settle_columns(some.data, read, files);  // throws on all workers or on none
+  const auto rank = static_cast<std::size_t>(transport.rank());
+  data::SomeRows some = place_rows(std::move(rows.data), summaries, rank);
+  some.numbering = std::move(rows.counts);
   return some;
 }
 

@@ -10,8 +10,8 @@
 
 namespace meanwhile::job {
 
-// The rows that begin in this worker's range of the files. Columns, class names and unknown words
-// are those of the whole data set, the same on every worker.
+// The rows that begin in this worker's range of the files; raw rows of a table are not encoded yet.
+// Columns, class names and unknown words are those of the whole data set, the same on every worker.
 // Collective. REQUIRES: data::can_cut(files); `read` are the options of data::with_vocabulary().
 // THROWS on every worker the error that data::read would throw; what the transport throws.
 data::SomeRows load_text(transport::Transport& transport, const std::vector<data::InputFile>& files,

@@ -9,11 +9,14 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/data/table/adapt.h"
+#include "meanwhile/data/table/weigh.h"
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/load.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/settle.h"
 #include "meanwhile/learn/state_file.h"
+#include "meanwhile/learn/table_state.h"
 
 namespace meanwhile::job {
 
@@ -64,19 +67,56 @@ void match(data::Part& part, const data::Vocabulary& words) {
   part.stored = data::stored(part.data.x);
 }
 
+// Rows of files that have no table, or one of their own, for the columns of `schema`.
+void adapt(data::Part& part, const data::TableSchema& schema, const std::string& name,
+           int threads) {
+  try {
+    part.data = data::adapt(std::move(part.data), schema, threads);
+  } catch (Error& error) {
+    throw error.in(name);
+  }
+  part.stored = data::stored(part.data.x);
+}
+
 data::Part load_eval(const SettledRun& run, const Worker& worker, const data::Part& part,
                      data::ReadOptions read, LoadOptions options) {
   const std::int64_t cols = data::cols(part.data.x);
   const auto& names = part.data.feature_names;
   read.n_features = std::max(read.n_features, cols);
   if (!names.empty()) read.vocabulary = std::make_shared<const data::Vocabulary>(names);
+  read.schema = part.data.table;
+  read.labels = read.weights = "";  // they are those of the other file
   options.shards = static_cast<int>(part.shards.size());
   data::Part eval = load({run.eval}, read, options, worker.transport);
+  if (read.schema) adapt(eval, *read.schema, run.eval, read.threads);
   if (read.vocabulary && run.entry->of_text) match(eval, *read.vocabulary);
   if (data::is_sparse(eval.data) && data::cols(eval.data.x) > cols) {
     eval.data = data::clip_columns(eval.data, cols);
   }
   return eval;
+}
+
+// Weights of columns and rows that the run asks for. Where distances decide, says when one column
+// alone makes them.
+void weigh(const SettledRun& run, const Worker& worker, data::Part& part, Observer& observer) {
+  const bool standardize =
+      run.entry->of_distances && base::flag_or(run.parameters, "standardize", false);
+  const data::Weighting weighting{standardize, run.spec.read.tfidf, run.spec.read.normalize};
+  if (weighting.any()) {
+    const auto schema =
+        data::fit_weights(part, weighting, worker.load_threads, add_up_over(worker.transport));
+    part.data = data::weigh(std::move(part.data), schema, worker.load_threads);
+  } else if (run.entry->of_distances && data::cols(part.data.x) > 1) {
+    const data::Dominant dominant = data::dominant_column(part);
+    if (dominant.share <= 0.9) return;
+    const auto& names = part.data.feature_names;
+    const auto column = static_cast<std::size_t>(dominant.column);
+    observer.note(fmt::format(
+        "column {} makes {:.4g} % of the variance, so it alone decides which rows are near each "
+        "other; {} gives every column the same weight",
+        names.empty() ? fmt::format("{}", column) : names[column], 100 * dominant.share,
+        parameter("standardize")));
+  }
 }
 
 // The hash of the data that the run to resume was trained on; empty when it does not say. The state
@@ -158,7 +198,14 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   const auto known = known_words(run);
   if (known != nullptr && !read.vocabulary) read.vocabulary = known;
   LoadedRun loaded;
+  if (run.resumed && run.resumed->state) read.schema = learn::table_of(*run.resumed->state);
   loaded.part = load(run.spec.inputs, read, options, worker.transport);
+  if (read.schema) {
+    adapt(loaded.part, *read.schema, run.spec.inputs.front().string(), read.threads);
+  } else {
+    weigh(run, worker, loaded.part, observer);
+  }
+  for (const std::string& note : loaded.part.data.notes) observer.note(note);
   if (known != nullptr) match(loaded.part, *known);
   if (!run.eval.empty()) loaded.eval = load_eval(run, worker, loaded.part, read, options);
   if (run.resumed) {

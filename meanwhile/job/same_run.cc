@@ -79,6 +79,14 @@ Json identity_of(const SettledRun& run) {
   identity["label_column"] = spec.read.label_column;
   identity["weight_column"] = spec.read.weight_column;
   identity["ignore_column"] = spec.read.ignore_columns;
+  identity["columns"] = spec.read.columns;
+  identity["categorical"] = spec.read.categorical;
+  identity["missing"] = data::to_string(spec.read.missing);
+  identity["max_levels"] = spec.read.max_levels;
+  identity["labels"] = spec.read.labels.string();
+  identity["weights"] = spec.read.weights.string();
+  identity["tfidf"] = spec.read.tfidf;
+  identity["normalize"] = spec.read.normalize ? "l2" : "none";
   identity["dtype"] = spec.read.dtype == data::DType::kFloat64 ? "float64" : "float32";
   identity["n_features"] = spec.read.n_features;
   if (run.resumed && run.resumed->state) {

@@ -19,6 +19,7 @@
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/memory_files.h"
 #include "meanwhile/job/round_log.h"
+#include "meanwhile/learn/table_state.h"
 #include "meanwhile/transport/collect.h"
 #include "meanwhile/transport/pack.h"
 
@@ -93,6 +94,12 @@ void SumEngine::fail(base::ErrorKind kind, std::string_view what) noexcept {
 
 std::string SumEngine::where(std::int64_t number) const {
   return fmt::format("{} round {}", learner_.name(), number);
+}
+
+learn::State SumEngine::state() const {
+  learn::State state = learner_.state();
+  learn::put_table(state, part_.data.table.get());
+  return state;
 }
 
 std::optional<Round> SumEngine::round(std::int64_t number, const std::function<Votes()>& mine) {

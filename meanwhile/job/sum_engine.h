@@ -40,7 +40,7 @@ class SumEngine final : public Engine {
 
   std::string name() const override { return learner_.name(); }
   std::int64_t rounds_left() const override { return learner_.rounds_left(); }
-  learn::State state() const override { return learner_.state(); }
+  learn::State state() const override;
   bool is_alone() const override { return workers_ == 1; }
   std::optional<Round> round(std::int64_t number, const std::function<Votes()>& mine) override;
   SavedMemory save_memory(const std::filesystem::path& folder) override;

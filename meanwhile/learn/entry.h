@@ -35,6 +35,8 @@ struct Entry {
   bool held_out = false;  // measures itself on held-out rows while it trains
   bool of_text = false;   // learns from words: a file that may be text is read as text
   bool classes = false;   // labels are classes, and their number changes the cost
+  // Learns from distances between rows: its parameter `standardize` has the job scale the columns.
+  bool of_distances = false;
 
   // Completes and checks parameters that settle() has merged: fills in those that depend on others
   // and returns all of them. `given`: those that the user set. `fresh`: training begins with

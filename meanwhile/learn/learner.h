@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ struct State {
   Json progress;             // round counters and the like
   Json about = {};           // of the model, for who uses it: names of classes and features
   std::string learner = {};  // its name(); the loop fills it in when it is left empty
+  // Behind the tensor of the columns, which put_table() adds (table_state.h).
+  std::shared_ptr<const std::string> table = {};
 };
 
 class Learner {

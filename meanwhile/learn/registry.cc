@@ -9,6 +9,7 @@
 #include "meanwhile/learn/linear/entry.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/state_file.h"
+#include "meanwhile/learn/table_state.h"
 
 namespace meanwhile::learn {
 
@@ -53,7 +54,7 @@ LoadedModel load_model(const Registry& registry, const std::filesystem::path& pa
   const OpenedState opened = open_model(path, reading);
   try {
     const Entry& entry = registry.at(learner_of(opened.file));
-    return {&entry, opened.path, entry.load_model(opened.file)};
+    return {&entry, opened.path, entry.load_model(opened.file), table_of(opened.file)};
   } catch (Error& e) {
     throw e.in(opened.path.string());
   }

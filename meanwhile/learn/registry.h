@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meanwhile/data/table/schema.h"
 #include "meanwhile/learn/entry.h"
 #include "meanwhile/learn/run_json.h"
 
@@ -39,6 +40,8 @@ struct LoadedModel {
   const Entry* entry = nullptr;  // of the registry, which must outlive it
   std::filesystem::path file;
   std::unique_ptr<Model> model;
+  // The columns that it was made from; null when the data had no table, or the model is older.
+  std::shared_ptr<const data::TableSchema> table = nullptr;
 };
 
 // The model in `path`: a model file, or a run directory (its newest state). THROWS Error(kInput)

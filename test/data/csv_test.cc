@@ -43,9 +43,10 @@ TEST(Csv, HeaderCanBeForcedEitherWay) {
   options.header = true;
   EXPECT_EQ(csv("1,2\n3,4\n", options).feature_names, (std::vector<std::string>{"1", "2"}));
   options.header = false;
-  EXPECT_EQ(error("a,b\n3,4\n", options),
-            "file0: line 1, column 1: found 'a' in field 0, expected a number; use `ignore_column` "
-            "0 or `label_column` 0");
+  EXPECT_EQ(
+      error("a,b\n3,4\n", options),
+      "file0: line 1, column 1: found 'a' in field 0, expected a number; use `categorical` 0, "
+      "`ignore_column` 0 or `label_column` 0");
 }
 
 TEST(Csv, FindsTheDelimiter) {
@@ -125,7 +126,7 @@ TEST(Csv, QuotedFieldsMayHoldLineEndsAcrossChunks) {
   // Line ends between quotes count: the bad line is the last, 30 records of four lines below.
   EXPECT_EQ(error(text + "1,a,b\n", columns("", "", {"note"})),
             "file0: line 122, column 5: found 'b' in field y, expected a number; use "
-            "`ignore_column` y or `label_column` y");
+            "`categorical` y, `ignore_column` y or `label_column` y");
 }
 
 TEST(Csv, SaysWhichLineIsRagged) {
@@ -142,19 +143,16 @@ TEST(Csv, SaysWhichLineIsRagged) {
 TEST(Csv, RefusesWhatIsNoFiniteNumber) {
   EXPECT_EQ(error("a,b\n1,2\n3,cat\n"),
             "file0: line 3, column 3: found 'cat' in field b, expected a number; use "
-            "`ignore_column` b or `label_column` b");
+            "`categorical` b, `ignore_column` b or `label_column` b");
   EXPECT_EQ(error("1,2\n3,4x\n"),
             "file0: line 2, column 3: found '4x' in field 1, expected a number; use "
-            "`ignore_column` 1 or `label_column` 1");
+            "`categorical` 1, `ignore_column` 1 or `label_column` 1");
   EXPECT_EQ(error("1,2\n3,4 5\n"),
             "file0: line 2, column 3: found '4 5' in field 1, expected a number; use "
-            "`ignore_column` 1 or `label_column` 1");
+            "`categorical` 1, `ignore_column` 1 or `label_column` 1");
   EXPECT_EQ(error("1,2\n3,\n"),
-            "file0: line 2, column 3: found nothing in field 1, expected a number; remove or fill "
-            "the row");
-  EXPECT_EQ(error("1,2\n3,NaN\n"),
-            "file0: line 2, column 3: found 'NaN' in field 1, which is not finite; remove or fill "
-            "the row");
+            "file0: values are missing in 1 of 2 columns: 1 (1), the first in row 1 (counted from "
+            "0); use `missing` drop, mean, median or indicator, or `ignore_column`");
   EXPECT_EQ(error("1,2\n\"inf\",3\n"),
             "file0: line 2, column 1: found 'inf' in field 0, which is not finite; remove or fill "
             "the row");
@@ -170,10 +168,11 @@ TEST(Csv, RefusesBadWeightsAndLabels) {
       error("1,2\n1,x\n", columns("", "1")),
       "file0: line 2, column 3: found 'x' in field 1, expected a number; a weight must be one");
   EXPECT_EQ(error("1,2\n1,x\n", columns("1")),
-            "file0: line 2, column 3: found 'x' in field 1, expected a number; the label of the "
-            "first row is one, so all must be");
+            "file0: line 2, column 3: found 'x' in field 1, expected a number; the labels "
+            "before it are numbers, so all must be");
   EXPECT_EQ(error("1,a\n1,\n", columns("1")),
-            "file0: line 2, column 3: found nothing, expected a label");
+            "file0: the label is missing in 1 of 2 rows, the first is row 1 (counted from 0); use "
+            "`missing` drop to leave such rows out");
   EXPECT_EQ(error("1,a\n1,\xe9\n", columns("1")),
             "file0: line 2, column 3: found the label '\\xe9', expected UTF-8");
 }
@@ -208,9 +207,13 @@ TEST(Csv, SeveralFilesMayRepeatTheHeader) {
   const auto rows = parse<float>({"x,y\n1,2\n", "x,y\n3,4", "5,6\n"}, kCsvReader);
   EXPECT_EQ(rows.values, (std::vector<float>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(parse_error({"x,y\n1,2\n", "x,z\n3,4"}, kCsvReader),
-            "file1: its header is not that of file0");
+            "file1: its columns are not those of file0: lacks 1 of 2 columns that are needed: y; "
+            "it has x, z");
+  EXPECT_EQ(parse<float>({"x,y\n1,2\n", "y,x\n4,3\n"}, kCsvReader).values,
+            (std::vector<float>{1, 2, 3, 4}));
   EXPECT_EQ(parse_error({"x,y\n1,2\n", "3,4,5\n"}, kCsvReader),
-            "file1: found 3 fields, expected 2 as in file0");
+            "file1: its columns are not those of file0: found 3 columns, expected 2; is one of "
+            "them a label (`label_column`) or to be ignored (`ignore_column`)?");
   EXPECT_EQ(parse_error({"1,2\n3,4\n", "5,6\n7,x\n"}, kCsvReader).substr(0, 37),
             "file1: line 2, column 3: found 'x' in");
 }

@@ -13,6 +13,7 @@
 #include "meanwhile/data/files/input_files.h"
 #include "meanwhile/data/files/memory_sink.h"
 #include "meanwhile/data/files/readers.h"
+#include "meanwhile/data/files/row_source.h"
 #include "test/temporary_folder.h"
 
 namespace meanwhile::data {
@@ -72,7 +73,7 @@ inline Dataset parse_files(const std::vector<std::filesystem::path>& paths, cons
     const auto format = open_text<T>(*reader.text(), options);
     MemorySink<T> sink(format->sparse());
     parse_text(text_inputs(files), *format, sink, way.threads, limits);
-    return sink.finish(format->description());
+    return settled_rows(sink, format->description(), options, files.front());
   };
   return options.dtype == DType::kFloat32 ? run(0.0f) : run(0.0);
 }

@@ -181,11 +181,12 @@ TEST_F(ReadTest, SparseFilesOfDifferentFormatsAreJoined) {
   EXPECT_EQ(rows.row_start, (std::vector<std::int64_t>{0, 0, 0, 1}));
 }
 
-TEST_F(ReadTest, ColumnsAreForCsv) {
+TEST_F(ReadTest, ColumnsAreForTables) {
   ReadOptions options;
   options.label_column = "0";
-  EXPECT_EQ(error({npy("a.npy", kValues, {3, 2})}, options, ErrorKind::kUsage),
-            "a.npy: is npy; label, weight and ignored columns can be named in CSV only");
+  EXPECT_EQ(error({file("a.libsvm", "1 1:2\n")}, options, ErrorKind::kUsage),
+            "a.libsvm: is libsvm; label, weight and ignored columns can be named in CSV, JSON "
+            "Lines, NPY only");
   options.label_column = "-1";
   EXPECT_EQ(rows_of<float>(read({file("a.tsv", "a,b\ty\n1\t2\n")}, options)).labels,
             std::vector<double>{2});

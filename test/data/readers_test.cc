@@ -29,8 +29,8 @@ TEST(Readers, HaveNamesOfTheirOwn) {
   }
   EXPECT_EQ(parse_format("auto"), nullptr);
   EXPECT_EQ(error_of(base::ErrorKind::kUsage, [] { parse_format("xls"); }),
-            "format 'xls' is unknown; known are auto, csv, npy, libsvm, idx, docword, text, ldac, "
-            "safetensors");
+            "format 'xls' is unknown; known are auto, csv, jsonl, npy, libsvm, idx, docword, text, "
+            "ldac, safetensors");
 }
 
 TEST(Readers, AreFoundByEachOfTheirFileNames) {

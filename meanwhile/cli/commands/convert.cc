@@ -70,6 +70,7 @@ struct Convert {
         data::convert({input.files().begin(), input.files().end()}, out, input.options(all));
     const double seconds = base::now_s() - begin_s;
     progress.clear();
+    say_notes(console, result.notes);
     if (json) {
       console.out(json_line({{"rows", result.rows},
                              {"cols", result.cols},

@@ -24,7 +24,7 @@ struct Evaluate {
 
   int run(const Context& context) {
     const learn::LoadedModel loaded = flags.load(context.console, context.registry);
-    const data::Dataset data = flags.read(context.console, loaded);
+    const data::Dataset data = flags.read(context.console, loaded, ModelFlags::For::kMeasures);
     const base::Json measures = loaded.model->evaluate(data, flags.threads());
     context.console.show(json ? json_line(measures) : shown(measures));
     return kExitDone;

@@ -40,7 +40,7 @@ struct Predict {
   int run(const Context& context) {
     check_table_name(out);
     const learn::LoadedModel loaded = flags.load(context.console, context.registry, out);
-    const data::Dataset data = flags.read(context.console, loaded);
+    const data::Dataset data = flags.read(context.console, loaded, ModelFlags::For::kAnswers);
     if (probabilities) {
       write_probabilities(context, *loaded.model, data);
       return kExitDone;
@@ -49,8 +49,9 @@ struct Predict {
       write_transformed(context.console, *loaded.model, data, flags.threads(), out);
       return kExitDone;
     }
-    const learn::Predictions predictions = loaded.model->predict(data, flags.threads());
-    const std::vector<double>& values = predictions.values;
+    learn::Predictions predictions = loaded.model->predict(data, flags.threads());
+    std::vector<double>& values = predictions.values;
+    blank_rows(values, 0, static_cast<std::int64_t>(values.size()), 1, data.incomplete);
     const bool text = !out.ends_with(".npy");
     if (text && !predictions.names.empty()) {
       write_names(context, predictions);
@@ -79,7 +80,7 @@ struct Predict {
   void write_names(const Context& context, const learn::Predictions& predictions) const {
     std::string text;
     for (const double value : predictions.values) {
-      text += predictions.names[static_cast<std::size_t>(value)];
+      if (value == value) text += predictions.names[static_cast<std::size_t>(value)];
       text += '\n';
     }
     if (out.empty() || out == "-") {
@@ -100,6 +101,7 @@ struct Predict {
       const std::int64_t end = std::min(begin + kBlockRows, rows);
       values.resize(static_cast<std::size_t>((end - begin) * classes));
       model.probabilities(data, begin, end, flags.threads(), values);
+      blank_rows(values, begin, end, classes, data.incomplete);
       table.append(values);
     }
     table.commit();

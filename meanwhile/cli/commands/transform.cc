@@ -32,7 +32,7 @@ struct Transform {
   int run(const Context& context) {
     check_table_name(out);
     const learn::LoadedModel loaded = flags.load(context.console, context.registry, out);
-    const data::Dataset data = flags.read(context.console, loaded);
+    const data::Dataset data = flags.read(context.console, loaded, ModelFlags::For::kAnswers);
     write_transformed(context.console, *loaded.model, data, flags.threads(), out);
     return kExitDone;
   }

@@ -22,6 +22,7 @@ void write_transformed(Console& console, const learn::Model& model, const data::
     const std::int64_t end = std::min(rows, begin + block);
     const std::span part(values.data(), static_cast<std::size_t>((end - begin) * cols));
     model.transform(data, begin, end, threads, part);
+    blank_rows(part, begin, end, cols, data.incomplete);
     table.append(part);
   }
   table.commit();

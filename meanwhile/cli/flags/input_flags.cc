@@ -58,9 +58,30 @@ void InputFlags::add_to(const FlagTable& table) {
   add(table.text("--label-column", label_column_,
                  "CSV: name or number (from 0; -1 is the last) of the labels, kept from learning"))
       .type("COLUMN");
-  add(table.text("--weight-column", weight_column_, "CSV: of the sample weights")).type("COLUMN");
-  add(table.texts("--ignore-column", ignore_columns_, "CSV: to leave out; may be repeated"))
+  add(table.text("--labels", labels_,
+                 "a file of labels, one a row: NPY, IDX, or a number or word a line"))
+      .type("FILE");
+  add(table.text("--weights", weights_, "a file of sample weights, one a row")).type("FILE");
+  add(table.text("--weight-column", weight_column_, "CSV: the column of sample weights"))
       .type("COLUMN");
+  add(table.texts("--ignore-column", ignore_columns_,
+                  "CSV: columns to leave out, such as id,name or x*; may be repeated"))
+      .type("COLUMNS");
+  add(table.texts("--columns", columns_,
+                  "CSV: the only columns to learn from, such as a,b or x*; may be repeated"))
+      .type("COLUMNS");
+  add(table.texts("--categorical", categorical_,
+                  "CSV: columns whose numbers are categories; columns of words always are"))
+      .type("COLUMNS");
+  add(table.choice("--missing", missing_, data::missing_names(),
+                   "CSV: rows that lack a value (nothing, NA, NaN, null, ?): an error, left out of "
+                   "training, or filled in; indicator: the mean, and a column that says so"));
+  add(table.whole("--max-levels", max_levels_,
+                  "CSV: levels of a category, the most frequent; rarer ones become one", 1));
+  tfidf_option_ = add(table.toggle(
+      "--tfidf", tfidf_, "multiply counts by the inverse document frequency of their column"));
+  add(table.choice("--normalize", normalize_, {"none", "l2"},
+                   "l2: divide each row by its Euclidean length, after all other weights"));
   add(table.whole("--n-features", n_features_, "libsvm, docword, ldac: columns at least", 0));
   add(table.text("--vocabulary", vocabulary_,
                  "a word a line: of text those to count, else names of the columns"))
@@ -106,7 +127,9 @@ void InputFlags::check() const {
 
 std::vector<std::string> InputFlags::all_read() const {
   std::vector<std::string> named = files_;
-  if (!vocabulary_.empty()) named.push_back(vocabulary_);
+  for (const std::string& file : {vocabulary_, labels_, weights_}) {
+    if (!file.empty()) named.push_back(file);
+  }
   if (words_.stop_words != "english" && words_.stop_words != "none") {
     named.push_back(words_.stop_words);
   }
@@ -122,6 +145,14 @@ data::ReadOptions InputFlags::options(int threads) const {
   options.label_column = label_column_;
   options.weight_column = weight_column_;
   options.ignore_columns = ignore_columns_;
+  options.columns = columns_;
+  options.categorical = categorical_;
+  options.missing = data::parse_missing(missing_);
+  options.labels = labels_;
+  options.weights = weights_;
+  options.tfidf = tfidf_;
+  options.normalize = normalize_ == "l2";
+  options.max_levels = static_cast<std::size_t>(max_levels_);
   options.n_features = n_features_;
   options.words = words_;
   if (!vocabulary_.empty()) {
@@ -151,7 +182,7 @@ std::string InputFlags::as_typed() const {
       add(header_ ? "--header" : "--no-header");
       continue;
     }
-    if (option.name() == unsealed_option_.name()) {
+    if (option.name() == unsealed_option_.name() || option.name() == tfidf_option_.name()) {
       add(option.name());
       continue;
     }

@@ -34,12 +34,15 @@ class InputFlags {
   std::string format_ = "auto", dtype_ = "float32";
   bool header_ = false, unsealed_ = false;
   std::string delimiter_, label_column_, weight_column_;
-  std::vector<std::string> ignore_columns_;
+  std::vector<std::string> ignore_columns_, columns_, categorical_;
+  std::string labels_, weights_, missing_ = "error", normalize_ = "none";
+  bool tfidf_ = false;
+  std::int64_t max_levels_ = data::kMaxLevels;
   std::int64_t n_features_ = 0;
   std::string vocabulary_;
   data::VocabularyOptions words_;
   std::vector<Flag> options_;  // all of the above but the files
-  Flag header_option_, unsealed_option_;
+  Flag header_option_, unsealed_option_, tfidf_option_;
 };
 
 }  // namespace meanwhile::cli

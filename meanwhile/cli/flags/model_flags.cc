@@ -12,6 +12,7 @@
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/data/table/adapt.h"
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/learn/state_file.h"
 
@@ -65,12 +66,21 @@ learn::LoadedModel ModelFlags::load(Console& console, const learn::Registry& reg
   return loaded;
 }
 
-// For a model that knows columns by number only.
-data::Dataset ModelFlags::read_columns(std::int64_t cols) const {
+// For a model that knows its columns by name, or by number.
+data::Dataset ModelFlags::read_columns(const learn::LoadedModel& loaded, For use) const {
   data::ReadOptions options = input_.options(threads_);
-  options.n_features = std::max(options.n_features, cols);
+  options.n_features = std::max(options.n_features, loaded.model->cols());
   options.may_choose_words = false;
-  return data::read({input_.files().begin(), input_.files().end()}, options);
+  options.schema = loaded.table;
+  options.want_labels = use == For::kMeasures;
+  options.incomplete = use == For::kMeasures ? data::Incomplete::kDrop : data::Incomplete::kKeep;
+  data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);
+  if (!loaded.table) return data;
+  try {
+    return data::adapt(std::move(data), *loaded.table, threads_);
+  } catch (Error& error) {
+    throw error.in(input_.files().front());
+  }
 }
 
 // For a model that knows words: text is counted with its words, and columns that have names go by
@@ -103,10 +113,11 @@ data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model
   return data;
 }
 
-data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded) const {
+data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded, For use) const {
   const std::int64_t cols = loaded.model->cols();
   const auto vocabulary = loaded.model->vocabulary();
-  data::Dataset data = vocabulary ? read_words(console, *loaded.model) : read_columns(cols);
+  data::Dataset data = vocabulary ? read_words(console, *loaded.model) : read_columns(loaded, use);
+  say_notes(console, data.notes);
   const bool more = data::is_sparse(data) && data::cols(data.x) > cols;
   if (more && loaded.model->ignores_extra_columns()) {
     console.say(fmt::format(

@@ -17,12 +17,15 @@ class ModelFlags {
   // -: none. THROWS Error(kUsage, kInput).
   learn::LoadedModel load(Console& console, const learn::Registry& registry,
                           const std::string& out = {});
-  // Reads the data for it. THROWS Error(kInput), also when the columns do not fit.
-  data::Dataset read(Console& console, const learn::LoadedModel& loaded) const;
+  // Reads the data for it, its columns by their names where it knows them, and says the notes.
+  // Labels and weights are read for kMeasures alone. THROWS Error(kInput), also when the columns do
+  // not fit.
+  enum class For { kAnswers, kMeasures };
+  data::Dataset read(Console& console, const learn::LoadedModel& loaded, For use) const;
   int threads() const { return threads_; }
 
  private:
-  data::Dataset read_columns(std::int64_t cols) const;
+  data::Dataset read_columns(const learn::LoadedModel& loaded, For use) const;
   data::Dataset read_words(Console& console, const learn::Model& model) const;
 
   std::string model_, simd_;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -39,6 +41,16 @@ void check_table_name(const std::string& out) {
   }
   if (access(folder.c_str(), W_OK) != 0) {
     throw Error(ErrorKind::kUsage, "--out: {} cannot be written to", folder.string());
+  }
+}
+
+void blank_rows(std::span<double> values, std::int64_t begin, std::int64_t end, std::int64_t cols,
+                std::span<const std::int64_t> incomplete) {
+  auto row = std::lower_bound(incomplete.begin(), incomplete.end(), begin);
+  for (; row != incomplete.end() && *row < end; ++row) {
+    const auto part = values.subspan(static_cast<std::size_t>((*row - begin) * cols),
+                                     static_cast<std::size_t>(cols));
+    std::fill(part.begin(), part.end(), std::numeric_limits<double>::quiet_NaN());
   }
 }
 
@@ -86,7 +98,8 @@ void TableOutput<T>::append(std::span<const T> values) {
   std::int64_t column = 0;
   for (const T value : values) {
     const bool last = ++column == writer_->cols;
-    fmt::format_to(std::back_inserter(text), "{}{}", value, last ? '\n' : ',');
+    if (value == value) fmt::format_to(std::back_inserter(text), "{}", value);
+    text += last ? '\n' : ',';
     if (last) column = 0;
     if (text.size() >= kTextBytes) writer_->write_text();
   }

@@ -14,7 +14,12 @@ namespace meanwhile::cli {
 // .csv or .txt text; "-" or nothing is text on standard output.
 void check_table_name(const std::string& out);
 
-// Rows come in any number of calls; nothing is at `out` before commit().
+// Makes the values of rows [begin, end) NaN that `incomplete` lists, in order: they lack a value,
+// and have no answer. `values`: `cols` for each of these rows.
+void blank_rows(std::span<double> values, std::int64_t begin, std::int64_t end, std::int64_t cols,
+                std::span<const std::int64_t> incomplete);
+
+// Rows come in any number of calls; nothing is at `out` before commit(). NaN is nothing in text.
 // T: std::int32_t, double.
 template <class T>
 class TableOutput {

@@ -5,6 +5,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
+#include "meanwhile/data/table/schema.h"
 
 namespace meanwhile::data {
 
@@ -92,6 +93,11 @@ void Appender::check(const Dataset& data, const std::string& name) const {
     throw Error(ErrorKind::kInput, "the columns of {} have other names than those of {}", name,
                 first_name_);
   }
+  if (data.table && first_.table && !is_plain(*data.table) && *data.table != *first_.table) {
+    throw Error(ErrorKind::kInput,
+                "the columns of {} have other levels than those of {}; convert the files together",
+                name, first_name_);
+  }
 }
 
 template <class T>
@@ -104,6 +110,7 @@ void Appender::append(const Dataset& data, const std::string& name, RowSink<T>& 
   }
   if (first_.feature_names.empty()) first_.feature_names = data.feature_names;
   cols_ = std::max(cols_, cols(data.x));
+  notes_.insert(notes_.end(), data.notes.begin(), data.notes.end());
 
   const auto pour = [&](const auto& m) {
     RowChunk<T> chunk;
@@ -133,7 +140,9 @@ void Appender::append(const Dataset& data, const std::string& name, RowSink<T>& 
   }
 }
 
-RowsDescription Appender::description() const { return {cols_, first_.feature_names}; }
+RowsDescription Appender::description() const {
+  return {cols_, first_.feature_names, first_.table, notes_};
+}
 
 template void Appender::append(const Dataset&, const std::string&, RowSink<float>&);
 template void Appender::append(const Dataset&, const std::string&, RowSink<double>&);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/text/row_sink.h"
@@ -27,6 +28,7 @@ class Appender {
   std::string first_name_;
   Dataset first_;  // its rows are never read
   std::int64_t cols_ = 0;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace meanwhile::data

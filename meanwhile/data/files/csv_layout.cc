@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <span>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
+#include "meanwhile/data/files/column_roles.h"
+#include "meanwhile/data/files/csv_kinds.h"
 #include "meanwhile/data/list_text.h"
-#include "meanwhile/data/text/number.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/text_source.h"
 #include "meanwhile/data/text/token.h"
@@ -20,12 +19,6 @@ namespace {
 
 using base::Error;
 using base::ErrorKind;
-
-bool is_number(const std::string& field) {
-  double value = 0;
-  const char* const end = field.data() + field.size();
-  return !field.empty() && detail::from_chars(field.data(), end, value) == end;
-}
 
 // The line end that ends the record at `at`: the first with an even number of quotes before it.
 std::size_t record_end(std::string_view text, std::size_t at) {
@@ -42,17 +35,6 @@ std::size_t record_end(std::string_view text, std::size_t at) {
   }
 }
 
-char find_delimiter(std::string_view record) {
-  for (const char delimiter : {',', '\t', ';', ' '}) {
-    bool open = false;
-    for (const char c : record) {
-      open ^= c == '"';
-      if (c == delimiter && !open) return delimiter;
-    }
-  }
-  return ',';
-}
-
 void check_delimiter(char delimiter) {
   if (delimiter >= '0' && delimiter <= '9') {
     throw Error(ErrorKind::kUsage,
@@ -65,86 +47,91 @@ void check_delimiter(char delimiter) {
   }
 }
 
-std::optional<std::int64_t> as_integer(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+// Columns of this file as a schema that has no levels yet.
+TableSchema schema_of(const std::vector<std::string>& names, const std::vector<TableField>& fields,
+                      Missing missing) {
+  TableSchema schema;
+  schema.missing = missing;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    Column& column = schema.columns.emplace_back();
+    if (!names.empty()) column.name = names[i];
+    column.role = fields[i].role;
+    column.kind = fields[i].kind;
+  }
+  return schema;
 }
 
-std::string known_columns(const std::vector<std::string>& names, std::size_t fields) {
-  if (names.empty()) {
-    return fmt::format("the file has no header; columns are 0 to {} or -{} to -1", fields - 1,
-                       fields);
+// Names that occur twice say of no column which it is.
+void check_names(const CsvLayout& layout) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < layout.names.size(); ++i) {
+    if (layout.fields[i].role != ColumnRole::kIgnored) names.push_back(layout.names[i]);
   }
-  constexpr std::size_t kMost = 20;
-  return fmt::format("known are {}{}",
-                     list_text(std::span(names).first(std::min(kMost, names.size()))),
-                     names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return;
+  throw Error(ErrorKind::kInput,
+              "two columns are named {}; name them apart, or leave one out by its number with "
+              "`ignore_column`",
+              twice->empty() ? "nothing" : "'" + *twice + "'");
 }
 
-// A name of the header takes precedence over a number.
-// `parameter` names the column in messages.
-std::size_t find_column(const std::string& parameter, const std::string& column,
-                        const std::vector<std::string>& names, std::size_t fields) {
-  const auto count = std::count(names.begin(), names.end(), column);
-  if (count > 1) {
-    throw Error(ErrorKind::kUsage, "{} {}: {} columns have that name; give a number from 0",
-                parameter, column, count);
+// The fields of a file that is read to learn from.
+std::vector<TableField> fields_of(const CsvLook& look, const std::vector<std::string>& names,
+                                  const ReadOptions& options) {
+  const std::size_t count = look.first.size();
+  const std::vector<ColumnRole> roles = find_roles(options, names, count);
+  std::vector<TableField> fields(count);
+  std::uint32_t feature = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    fields[i] = {roles[i], kind_of(look.columns[i]), 0};
+    if (roles[i] == ColumnRole::kFeature) fields[i].feature = feature++;
   }
-  if (count == 1) {
-    return static_cast<std::size_t>(std::find(names.begin(), names.end(), column) - names.begin());
-  }
-  if (const auto number = as_integer(column)) {
-    const auto all = static_cast<std::int64_t>(fields);
-    if (*number < all && *number >= -all) {
-      return static_cast<std::size_t>(*number < 0 ? *number + all : *number);
+  for (const std::string& given : options.categorical) {
+    const std::string parameter = base::parameter("categorical");
+    for (const std::size_t i : find_columns(parameter, given, names, count)) {
+      fields[i].kind = ColumnKind::kCategory;
     }
-    throw Error(ErrorKind::kUsage, "{} {}: the file has {} columns: 0 to {} or -{} to -1",
-                parameter, column, fields, fields - 1, fields);
   }
-  throw Error(ErrorKind::kUsage, "{} {}: no such column; {}", parameter, column,
-              known_columns(names, fields));
+  return fields;
 }
 
-std::vector<CsvRole> find_roles(const ReadOptions& options, const std::vector<std::string>& names,
-                                std::size_t fields) {
-  std::vector<CsvRole> roles(fields, CsvRole::kFeature);
-  const auto give = [&](const char* name, const std::string& column, CsvRole role) {
-    const std::string parameter = base::parameter(name);
-    CsvRole& old = roles[find_column(parameter, column, names, fields)];
-    if (old != CsvRole::kFeature && old != role) {
-      throw Error(ErrorKind::kUsage, "{} {}: the column has another use already", parameter,
-                  column);
+// Numbers that float32 moves by more than a millionth of their range may become equal.
+std::vector<std::string> notes_of(const CsvLayout& layout, const CsvLook& look,
+                                  const ReadOptions& options) {
+  std::vector<std::string> notes, coarse;
+  for (std::size_t i = 0; i < layout.fields.size(); ++i) {
+    const CellCounts& cells = look.columns[i];
+    if (layout.fields[i].role != ColumnRole::kFeature) continue;
+    if (layout.fields[i].kind != ColumnKind::kNumber) continue;
+    if (options.dtype == DType::kFloat32 && cells.changed > 1e-6 * (cells.high - cells.low) &&
+        cells.high > cells.low) {
+      coarse.push_back(layout.field_name(i));
     }
-    old = role;
-  };
-  if (!options.label_column.empty()) give("label_column", options.label_column, CsvRole::kLabel);
-  if (!options.weight_column.empty()) {
-    give("weight_column", options.weight_column, CsvRole::kWeight);
+    if (!layout.names.empty() && layout.names[i].empty() && cells.counts_up && cells.numbers > 1) {
+      notes.push_back(fmt::format(
+          "column {} has no name and counts the rows; `ignore_column` {} leaves it out", i, i));
+    }
   }
-  for (const std::string& column : options.ignore_columns) {
-    give("ignore_column", column, CsvRole::kIgnore);
+  if (!coarse.empty()) {
+    notes.push_back(
+        fmt::format("float32 is too coarse for {}, whose values differ by little; "
+                    "`dtype` float64 keeps them apart",
+                    list_text(coarse)));
   }
-  return roles;
+  return notes;
 }
 
-bool asks_for_names(const ReadOptions& options) {
-  const auto is_name = [](const std::string& column) {
-    return !column.empty() && !as_integer(column);
-  };
-  return is_name(options.label_column) || is_name(options.weight_column) ||
-         std::any_of(options.ignore_columns.begin(), options.ignore_columns.end(), is_name);
-}
-
-bool looks_like_header(const std::vector<std::string>& first,
-                       const std::vector<std::string>& second, const std::vector<CsvRole>& roles) {
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    if (first[i].empty() || is_number(first[i]) || roles[i] == CsvRole::kIgnore) continue;
-    if (roles[i] != CsvRole::kLabel) return true;
-    if (i < second.size() && is_number(second[i])) return true;
+bool has_header(const CsvLook& look, const ReadOptions& options) {
+  if (options.header) return *options.header;
+  if (options.schema && names_features(*options.schema, look.first)) return true;
+  if (asks_for_names(options)) return true;
+  if (options.schema && look.records == 0) return false;  // a single row, without names
+  std::vector<bool> ignored;
+  for (const ColumnRole role : find_roles(options, {}, look.first.size())) {
+    ignored.push_back(role == ColumnRole::kIgnored);
   }
-  return false;
+  return looks_like_header(look, ignored);
 }
 
 }  // namespace
@@ -213,57 +200,54 @@ std::size_t cut_csv(std::string_view text) {
   }
 }
 
-std::optional<CsvLayout> csv_layout(std::string_view text, const ReadOptions& options) {
+std::optional<CsvLayout> csv_layout(std::string_view text, bool whole, const ReadOptions& options) {
   const auto first = next_record(text, 0, true);
   if (!first) return std::nullopt;
   CsvLayout layout;
-  layout.delimiter = options.delimiter;
-  if (options.delimiter == 0) {
-    layout.delimiter = find_delimiter(text.substr(first->begin, first->end - first->begin));
-  }
+  layout.delimiter = options.delimiter != 0 ? options.delimiter : find_delimiter(text, whole);
   check_delimiter(layout.delimiter);
-  const auto top = split_record(text, *first, layout.delimiter);
-  const auto second = next_record(text, first->end, true);
-  // The parser will report errors in the second record: it is a row.
-  std::vector<std::string> below;
-  try {
-    if (second) below = split_record(text, *second, layout.delimiter);
-  } catch (const BadText&) {
-  }
-  const bool header = options.header.has_value() ? *options.header
-                      : asks_for_names(options)
-                          ? true
-                          : looks_like_header(top, below, find_roles(options, {}, top.size()));
+  CsvLook look = look_at_csv(text, whole, layout.delimiter);
+  const bool header = has_header(look, options);
   if (header) {
-    layout.names = top;
+    layout.names = look.first;
     layout.header_bytes = first->end;
-    for (const std::string& name : top) {
+    for (const std::string& name : layout.names) {
       if (!is_utf8(name)) {
         throw BadText{first->begin,
                       fmt::format("found the column name {}, expected UTF-8", in_quotes(name))};
       }
     }
+  } else {
+    for (std::size_t i = 0; i < look.first.size(); ++i) look.columns[i].add(look.first[i]);
   }
-  layout.roles = find_roles(options, layout.names, top.size());
-  const auto label = std::find(layout.roles.begin(), layout.roles.end(), CsvRole::kLabel);
-  if (label != layout.roles.end()) {
-    const auto field = static_cast<std::size_t>(label - layout.roles.begin());
-    const std::vector<std::string>& row = header ? below : top;
-    layout.label_is_word = field < row.size() && !row[field].empty() && !is_number(row[field]);
+  if (options.schema) {
+    layout.fields = match_fields(*options.schema, layout.names, look.first.size(), options);
+    layout.table = *options.schema;
+  } else {
+    layout.fields = fields_of(look, layout.names, options);
+    check_names(layout);
+    layout.table = schema_of(layout.names, layout.fields, options.missing);
+    layout.notes = notes_of(layout, look, options);
+  }
+  for (std::size_t i = 0; i < layout.fields.size(); ++i) {
+    const CellCounts& cells = look.columns[i];
+    if (layout.fields[i].role == ColumnRole::kLabel) {
+      layout.label_is_word = kind_of(cells) != ColumnKind::kNumber;
+    }
+    if (layout.fields[i].role != ColumnRole::kFeature || cells.words == 0) continue;
+    if (layout.delimiter != ',' && cells.decimal_commas) {
+      throw Error(ErrorKind::kInput,
+                  "field {} holds numbers with decimal commas; write them with points",
+                  layout.field_name(i));
+    }
   }
   return layout;
 }
 
-std::vector<std::string> CsvLayout::feature_names() const {
-  std::vector<std::string> features;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (roles[i] == CsvRole::kFeature) features.push_back(names[i]);
-  }
-  return features;
-}
-
 std::size_t CsvLayout::features() const {
-  return static_cast<std::size_t>(std::count(roles.begin(), roles.end(), CsvRole::kFeature));
+  return static_cast<std::size_t>(
+      std::count_if(fields.begin(), fields.end(),
+                    [](const TableField& field) { return field.role == ColumnRole::kFeature; }));
 }
 
 std::string CsvLayout::field_name(std::size_t field) const {

@@ -1,5 +1,4 @@
-// The layout of a CSV file, found from its first lines: delimiter, header, and the role of each
-// field.
+// The layout of a CSV file, found from the start of it: delimiter, header, and what each field is.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +7,31 @@
 #include <string_view>
 #include <vector>
 
+#include "meanwhile/data/files/match_table.h"
 #include "meanwhile/data/files/read.h"
 
 namespace meanwhile::data {
 
-enum class CsvRole : std::uint8_t { kFeature, kLabel, kWeight, kIgnore };
-
 struct CsvLayout {
   char delimiter = ',';            // ' ': any run of blanks
-  std::vector<CsvRole> roles;      // one a field
   std::vector<std::string> names;  // one a field, or empty: the file has no header
-  bool label_is_word = false;      // decided by the first row
-  std::size_t header_bytes = 0;    // before the first row
+  std::vector<TableField> fields;
+  bool label_is_word = false;
+  std::size_t header_bytes = 0;  // before the first row
+  // What raw rows hold: the columns of this file, or those of the model.
+  TableSchema table;
+  std::vector<std::string> notes;
 
-  std::vector<std::string> feature_names() const;
   std::size_t features() const;
   // The field as options name it: 'name', or its number from 0.
   std::string field_name(std::size_t field) const;
 };
 
-// The layout of a file that begins with `text`; absent if it has no record. `text` holds two whole
-// records (see next_record) unless the file has fewer. The first record is a header if a feature or
-// weight in it is a word, or if its label is a word and the label of the second record is a number.
-// THROWS Error(kUsage) for a column that does not exist, naming those that do; BadText.
-std::optional<CsvLayout> csv_layout(std::string_view text, const ReadOptions& options);
+// The layout of a file that begins with `text`, its first kLookedAtBytes or, if `whole`, all of it;
+// absent if it has no record. csv_kinds.h says how kinds and a header are recognised. THROWS
+// Error(kUsage) for a column that does not exist, naming those that do; Error(kInput) for columns
+// that the model needs and the file lacks, and for names that occur twice; BadText.
+std::optional<CsvLayout> csv_layout(std::string_view text, bool whole, const ReadOptions& options);
 
 // A record is a line, or several lines if line ends stand between quotes. Empty lines and lines
 // that begin with # belong to no record.

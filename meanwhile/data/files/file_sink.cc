@@ -12,6 +12,7 @@
 
 #include "meanwhile/base/version.h"
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/data/table/schema.h"
 
 namespace meanwhile::data {
 
@@ -50,6 +51,7 @@ void FileSink<T>::write(std::span<const std::byte> bytes) {
 template <class T>
 auto FileSink<T>::reserve(RowChunk<T>& chunk) -> Place {
   const Place place = totals_.add(chunk);
+  renumber_levels(chunk, chunk.values.data());
   const auto bytes = [](const auto& buffer, std::size_t count) {
     return std::as_bytes(buffer.span().first(count));
   };
@@ -65,6 +67,33 @@ auto FileSink<T>::reserve(RowChunk<T>& chunk) -> Place {
   if (chunk.labelled) labels_.write(bytes(chunk.labels, chunk.rows));
   if (chunk.weighted) weights_.write(bytes(chunk.weights, chunk.rows));
   return place;
+}
+
+template <class T>
+void FileSink<T>::read_rows(std::int64_t first, std::int64_t count, std::size_t width,
+                            RowChunk<T>& chunk) const {
+  const auto rows = static_cast<std::size_t>(count), before = static_cast<std::size_t>(first);
+  chunk.clear(rows, rows * width, false);
+  chunk.rows = rows;
+  chunk.stored = rows * width;
+  chunk.labelled = totals_.labelled;
+  chunk.weighted = totals_.weighted;
+  const auto room = [](auto& buffer, std::size_t size) {
+    return std::as_writable_bytes(buffer.span().first(size));
+  };
+  file_.read_at(kHeaderBytes + before * width * sizeof(T), room(chunk.values, chunk.stored));
+  if (chunk.labelled) labels_.read_at(before * sizeof(double), room(chunk.labels, rows));
+  if (chunk.weighted) weights_.read_at(before * sizeof(double), room(chunk.weights, rows));
+  for (const std::string& word : totals_.words.words()) chunk.words.index(word);
+}
+
+template <class T>
+void FileSink<T>::put_columns(const Dataset& labelled) {
+  labels_.write(std::as_bytes(labelled.labels));
+  weights_.write(std::as_bytes(labelled.weights));
+  totals_.labelled |= !labelled.labels.empty();
+  totals_.weighted |= !labelled.weights.empty();
+  for (const std::string& name : labelled.class_names) totals_.words.index(name);
 }
 
 template <class T>
@@ -105,6 +134,7 @@ ConvertResult FileSink<T>::finish(const RowsDescription& description) {
   };
   names("class_names", totals_.words.words());
   names("feature_names", description.feature_names);
+  if (description.table) metadata["table"] = to_json(*description.table).dump();
 
   std::vector<TensorSpec> specs;
   for (const Array& array : arrays(columns)) {
@@ -117,9 +147,12 @@ ConvertResult FileSink<T>::finish(const RowsDescription& description) {
   make_room(header.text.size());
   file_.write_at(0, std::as_bytes(std::span(header.text)));
   file_.commit();
-  return {static_cast<std::int64_t>(totals_.rows), columns,
-          static_cast<std::int64_t>(totals_.stored), static_cast<std::int64_t>(header.file_bytes),
-          totals_.unknown};
+  return {static_cast<std::int64_t>(totals_.rows),
+          columns,
+          static_cast<std::int64_t>(totals_.stored),
+          static_cast<std::int64_t>(header.file_bytes),
+          totals_.unknown,
+          description.notes};
 }
 
 // Moves everything behind the header back if the header does not fit, because of many names. That

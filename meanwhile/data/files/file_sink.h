@@ -24,6 +24,17 @@ class FileSink : public RowSink<T> {
   Place reserve(RowChunk<T>& chunk) override;
   void put(const RowChunk<T>&, const Place&) override {}
 
+  // Of a table: what was counted in all rows.
+  const TableCounts& counts() const { return totals_.table; }
+  std::int64_t rows() const { return static_cast<std::int64_t>(totals_.rows); }
+  // Reads rows [first, first + count) of `width` values back, with labels and weights. REQUIRES:
+  // dense; finish() was not called.
+  void read_rows(std::int64_t first, std::int64_t count, std::size_t width,
+                 RowChunk<T>& chunk) const;
+
+  // Labels and weights of all rows, from files of their own. REQUIRES: all rows were put.
+  void put_columns(const Dataset& labelled);
+
   std::int64_t cols(const RowsDescription& description) const;
   // Writes the other arrays and the header, and renames the file to its name.
   ConvertResult finish(const RowsDescription& description);

@@ -11,7 +11,14 @@ auto FilterSink<T>::reserve(RowChunk<T>& chunk) -> Place {
   const Place place = totals_.add(chunk);
   chunk.words.clear();
   drop_others(static_cast<std::int64_t>(place.row), chunk);
-  return sink_.reserve(chunk);
+  // Levels are counted here; the sink is to number them in the rows it gets.
+  TableCounts counted;
+  std::swap(counted, chunk.table);
+  const auto numbers = std::move(chunk.table_numbers);
+  const Place kept = sink_.reserve(chunk);
+  std::swap(counted, chunk.table);
+  chunk.table_numbers = numbers;
+  return kept;
 }
 
 // Moves the kept rows to the front of the chunk. `first`: the number of the chunk's first row.
@@ -63,6 +70,8 @@ SomeRows FilterSink<T>::finish(RowsDescription description) {
   some.data = sink_.finish(std::move(description));
   some.data.class_names = totals_.words.words();
   some.data.unknown = totals_.unknown;
+  some.counts = std::move(totals_.table);
+  some.numbering = some.counts;
   some.rows = std::move(kept_);
   some.whole = {static_cast<std::int64_t>(totals_.rows), static_cast<std::int64_t>(totals_.stored),
                 totals_.labelled, totals_.weighted};

@@ -17,6 +17,9 @@ struct SomeRows {
   Dataset data;                // columns and names are those of the whole data set
   std::vector<RowRange> rows;  // their numbers in the whole data set, in order
   Whole whole;
+  // Of a table, whose rows are raw still: what was counted in all rows of the data set, and the
+  // counts whose numbers of levels the rows have.
+  TableCounts counts = {}, numbering = {};
 };
 
 template <class T>

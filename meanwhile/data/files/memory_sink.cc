@@ -28,6 +28,7 @@ template <class T>
 void MemorySink<T>::put(const RowChunk<T>& chunk, const Place& place) {
   std::shared_lock lock(mutex_);
   std::copy_n(chunk.values.data(), chunk.stored, values_.data() + place.value);
+  renumber_levels(chunk, values_.data() + place.value);
   if (sparse_) {
     std::copy_n(chunk.columns.data(), chunk.stored, columns_.data() + place.value);
     const auto before = static_cast<std::int64_t>(place.value);
@@ -61,6 +62,8 @@ Dataset MemorySink<T>::finish(RowsDescription description) {
   data.class_names = totals_.words.words();
   data.feature_names = std::move(description.feature_names);
   data.unknown = totals_.unknown;
+  data.table = std::move(description.table);
+  data.notes = std::move(description.notes);
   return data;
 }
 

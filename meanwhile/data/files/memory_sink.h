@@ -17,8 +17,10 @@ class MemorySink : public RowSink<T> {
 
   Place reserve(RowChunk<T>& chunk) override;
   void put(const RowChunk<T>& chunk, const Place& place) override;
-  // The data set. REQUIRES: called last.
+  // The data set; of a table, raw rows. REQUIRES: called last.
   Dataset finish(RowsDescription description);
+  // Of a table: what was counted in all rows.
+  const TableCounts& counts() const { return totals_.table; }
 
  private:
   const bool sparse_;

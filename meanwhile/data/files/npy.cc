@@ -153,6 +153,7 @@ constinit const Reader kNpyReader = {
     .recognised_by = "`\\x93NUMPY`",
     .gives = "dense",
     .recognise = recognise,
+    .has_roles = true,
     .kind = BinaryKind{.read = read, .map = map},
 };
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/files/column_file.h"
 #include "meanwhile/data/files/input_files.h"
 #include "meanwhile/data/files/memory_sink.h"
 #include "meanwhile/data/files/read_parts.h"
@@ -25,9 +26,9 @@ using base::ErrorKind;
 
 Dataset read_all(const std::vector<InputFile>& files, const ReadOptions& options) {
   return std::visit(
-      []<class T>(const std::unique_ptr<RowSource<T>>& rows) {
+      [&]<class T>(const std::unique_ptr<RowSource<T>>& rows) {
         MemorySink<T> sink(rows->sparse());
-        return sink.finish(rows->pour(sink));
+        return settled_rows(sink, rows->pour(sink), options, files.front());
       },
       open_rows(files, options));
 }
@@ -41,7 +42,8 @@ std::vector<InputFile> find_checked_inputs(const std::vector<std::filesystem::pa
   }
   auto files = find_inputs(paths, options);
   const bool any_column = !options.label_column.empty() || !options.weight_column.empty() ||
-                          !options.ignore_columns.empty();
+                          !options.ignore_columns.empty() || !options.columns.empty() ||
+                          !options.categorical.empty();
   for (const InputFile& file : files) {
     if (!any_column || file.reader->has_roles) continue;
     std::vector<std::string_view> titles;
@@ -124,6 +126,8 @@ Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions&
   const bool one_array = files.size() == 1 && files.front().reader->text() == nullptr;
   Dataset data = one_array ? read_one(files.front(), options) : read_all(files, options);
   settle_columns(data, options, files);
+  const RowRange all[] = {{0, rows(data.x)}};
+  attach_columns(data, all, all[0].end, options);
   return data;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "meanwhile/data/dataset.h"
+#include "meanwhile/data/table/schema.h"
 #include "meanwhile/data/text/vocabulary.h"
 
 namespace meanwhile::data {
@@ -15,6 +16,13 @@ namespace meanwhile::data {
 struct Reader;
 
 enum class DType { kFloat32, kFloat64 };
+
+// What becomes of rows that lack a value for which a model's schema has no fill.
+enum class Incomplete {
+  kAsTrained,  // what ReadOptions::missing said in training
+  kDrop,       // they are left out
+  kKeep,       // they stay, as zeros; Dataset::incomplete lists them
+};
 
 struct ReadOptions {
   // One of readers() (readers.h). Null: each file's name tells, or else its content.
@@ -25,11 +33,24 @@ struct ReadOptions {
   bool expect_documents = false;
   // Type of values parsed from text and IDX. NPY and safetensors keep the type they have.
   DType dtype = DType::kFloat32;
-  // CSV. A column is a header name, or a number from 0; a negative number counts from the last.
-  std::optional<bool> header;  // absent: a first line with a field that is not a number is a header
-  char delimiter = 0;          // 0: the first of , tab ; blank that the first line holds
+  // CSV: whether the first line holds names. Absent: by looking (csv_layout.h).
+  std::optional<bool> header;
+  char delimiter = 0;  // 0: by looking
+  // Tables. Columns are named as column_roles.h says.
   std::string label_column, weight_column;
+  std::vector<std::string> columns;  // the only features; empty: all that have no other use
   std::vector<std::string> ignore_columns;
+  std::vector<std::string> categorical;  // categories, although their cells may be numbers
+  Missing missing = Missing::kError;
+  std::filesystem::path labels, weights;  // files of them, one a row; see column_file.h
+  bool tfidf = false, normalize = false;  // see Weighting; for whoever trains on the rows
+  std::size_t max_levels = kMaxLevels;    // of a category
+  // The columns that a model was made from. Present: they are found in the files by name, cells
+  // are encoded as they were in training, and the five options above do not count. Labels and
+  // weights are read only if they are wanted.
+  std::shared_ptr<const TableSchema> schema;
+  bool want_labels = true;
+  Incomplete incomplete = Incomplete::kAsTrained;
   // libsvm, docword, ldac: the least number of columns. The largest index may ask for more.
   std::int64_t n_features = 0;
   // Text: the words that are counted. Absent: `words` chooses them from the text, which is then

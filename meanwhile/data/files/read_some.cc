@@ -8,6 +8,7 @@
 
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/data/files/array_roles.h"
 #include "meanwhile/data/files/read_parts.h"
 #include "meanwhile/data/files/reader.h"
 #include "meanwhile/data/files/row_checks.h"
@@ -93,14 +94,12 @@ std::optional<BadRow> find_bad_value(const Dataset& data, const std::vector<RowR
 
 SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& options,
                    const Keep& keep) {
-  SomeRows some = std::visit(
+  return std::visit(
       [&]<class T>(const std::unique_ptr<RowSource<T>>& rows) {
         FilterSink<T> sink(rows->sparse(), keep);
         return sink.finish(rows->pour(sink));
       },
       open_rows(files, options));
-  settle_columns(some.data, options, files);
-  return some;
 }
 
 std::optional<Dataset> map_rows(const std::vector<InputFile>& files, const ReadOptions& options) {
@@ -109,6 +108,7 @@ std::optional<Dataset> map_rows(const std::vector<InputFile>& files, const ReadO
   if (files.size() != 1 || !file.plain || binary == nullptr || binary->map == nullptr) {
     return std::nullopt;
   }
+  if (file.reader->has_roles && has_array_roles(options)) return std::nullopt;
   return binary->map(open_binary(file, options));
 }
 

@@ -10,8 +10,8 @@ namespace meanwhile::data {
 namespace {
 
 constexpr const Reader* kReaders[] = {
-    &kCsvReader,     &kNpyReader,  &kLibsvmReader, &kIdxReader,
-    &kDocwordReader, &kTextReader, &kLdacReader,   &kSafetensorsReader,
+    &kCsvReader,     &kJsonlReader, &kNpyReader,  &kLibsvmReader,      &kIdxReader,
+    &kDocwordReader, &kTextReader,  &kLdacReader, &kSafetensorsReader,
 };
 
 bool fits(std::string_view name, std::string_view pattern) {

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "meanwhile/data/files/append.h"
+#include "meanwhile/data/files/array_roles.h"
 #include "meanwhile/data/files/memory_sink.h"
 #include "meanwhile/data/files/reader.h"
+#include "meanwhile/data/files/settle_table.h"
 #include "meanwhile/data/text/parse_text.h"
 
 namespace meanwhile::data {
@@ -65,15 +67,36 @@ template <class T>
 Dataset parse_one(const InputFile& file, const ReadOptions& options) {
   TextRowSource<T> rows({file}, options);
   MemorySink<T> sink(rows.sparse());
-  return sink.finish(rows.pour(sink));
+  return settled_rows(sink, rows.pour(sink), options, file);
 }
 
 }  // namespace
+
+template <class T>
+Dataset settled_rows(MemorySink<T>& sink, RowsDescription description, const ReadOptions& options,
+                     const InputFile& first) {
+  Dataset data = sink.finish(std::move(description));
+  const std::int64_t rows_read = rows(data.x);
+  return settle_table(std::move(data), sink.counts(), sink.counts(), rows_read, options,
+                      add_up_alone, display_name(first.path));
+}
+
+template Dataset settled_rows(MemorySink<float>&, RowsDescription, const ReadOptions&,
+                              const InputFile&);
+template Dataset settled_rows(MemorySink<double>&, RowsDescription, const ReadOptions&,
+                              const InputFile&);
 
 Dataset read_one(const InputFile& file, const ReadOptions& options) {
   if (const auto* binary = std::get_if<BinaryKind>(&file.reader->kind)) {
     const BinaryFile contents = open_binary(file, options);
     Dataset data = binary->read(contents, options);
+    if (file.reader->has_roles && has_array_roles(options)) {
+      try {
+        data = take_array_roles(std::move(data), options);
+      } catch (base::Error& error) {
+        throw error.in(contents.name);
+      }
+    }
     check_finite(data.x, contents.name, options.threads, data.mapped);
     return data;
   }

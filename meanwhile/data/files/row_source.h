@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "meanwhile/data/files/input_files.h"
+#include "meanwhile/data/files/memory_sink.h"
 #include "meanwhile/data/files/read.h"
 #include "meanwhile/data/text/row_sink.h"
 
@@ -29,6 +30,12 @@ using AnyRowSource =
 // the type and whether rows are sparse, and is read here.
 // REQUIRES: files is not empty; `options` are those of with_vocabulary(). THROWS as read().
 AnyRowSource open_rows(const std::vector<InputFile>& files, const ReadOptions& options);
+
+// The data set of all rows that `sink` has, for a single worker: rows of a table are encoded.
+// `first`: the first file, for messages. THROWS as read().
+template <class T>
+Dataset settled_rows(MemorySink<T>& sink, RowsDescription description, const ReadOptions& options,
+                     const InputFile& first);
 
 // The data set of one file, whatever its format. THROWS as read().
 Dataset read_one(const InputFile& file, const ReadOptions& options);

@@ -13,6 +13,7 @@
 #include "meanwhile/data/files/row_checks.h"
 #include "meanwhile/data/list_text.h"
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/data/table/schema.h"
 
 namespace meanwhile::data {
 
@@ -213,6 +214,15 @@ void read_matrix(Reading& reading, bool mapped, bool look) {
 // Weights, labels and names. Labels are checked, because other code indexes with them.
 void read_rest(Reading& reading, bool look) {
   Dataset& data = reading.data;
+  if (const std::string* table = find(reading.metadata, "table")) {
+    const auto json = base::try_parse_object(*table);
+    if (!json) throw Error(ErrorKind::kInput, "metadata 'table' is no JSON object");
+    data.table = std::make_shared<const TableSchema>(schema_from_json(*json));
+    if (encoded_cols(*data.table) != cols(data.x)) {
+      throw Error(ErrorKind::kInput, "metadata 'table' makes {} columns, but there are {}",
+                  encoded_cols(*data.table), cols(data.x));
+    }
+  }
   data.feature_names = names(reading.metadata, "feature_names");
   if (!data.feature_names.empty() &&
       data.feature_names.size() != static_cast<std::size_t>(cols(data.x))) {

@@ -35,6 +35,16 @@ void Spool::write(std::span<const std::byte> bytes) {
   }
 }
 
+void Spool::read_at(std::size_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) throw base::system_error("reading a temporary file", got < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::size_t>(got);
+  }
+}
+
 void Spool::for_each(const std::function<void(std::span<const std::byte>)>& take) const {
   std::vector<std::byte> piece(1 << 20);
   off_t offset = 0;

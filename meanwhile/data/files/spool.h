@@ -18,6 +18,8 @@ class Spool {
   Spool& operator=(const Spool&) = delete;
 
   void write(std::span<const std::byte> bytes);
+  // Fills `bytes` with what was written at `offset`. THROWS also when there are fewer bytes.
+  void read_at(std::size_t offset, std::span<std::byte> bytes) const;
   // Hands out all bytes in order, in pieces.
   void for_each(const std::function<void(std::span<const std::byte>)>& take) const;
 

@@ -178,6 +178,7 @@ class TextPartOf : public TextPart {
     std::vector<std::int64_t>& counts = rows.outcome.rows_of_file;
     counts.resize(files_.size());
     for (std::size_t i = 0; i < file_of.size(); ++i) counts[file_of[i]] = format.rows[i];
+    rows.counts = sink.counts();
     if (!rows.outcome.failure) rows.data = sink.finish(format.description());
     return rows;
   }

@@ -40,6 +40,7 @@ struct TextRows {
   // Empty after a failure.
   Dataset data;
   TextOutcome outcome;
+  TableCounts counts = {};  // of a table: what was counted in these rows
 };
 
 class TextPart {

@@ -16,7 +16,7 @@
 #include "meanwhile/base/mutex.h"
 #include "meanwhile/data/text/stop_words.h"
 #include "meanwhile/data/text/tokens.h"
-#include "meanwhile/data/text/word_hash.h"
+#include "meanwhile/data/word_hash.h"
 
 namespace meanwhile::data {
 

@@ -155,7 +155,7 @@ class Driver {
   typename RowSink<T>::Place reserve(Job& job) {
     if (job.file != placing_) {
       placing_ = job.file;
-      file_rows_ = file_stored_ = 0;
+      file_rows_ = file_stored_ = file_dropped_ = 0;
       file_lines_ = placing_ ? placing_->lines_skipped : 0;
     }
     try {
@@ -167,6 +167,7 @@ class Driver {
       throw located(bad, placing_->name, job.chunk.text(), before + file_lines_);
     }
     file_rows_ += static_cast<std::int64_t>(job.rows.rows);
+    file_dropped_ += job.rows.table.dropped;
     file_stored_ += static_cast<std::int64_t>(job.rows.stored);
     file_lines_ += job.rows.lines;
     return sink_.reserve(job.rows);
@@ -176,7 +177,8 @@ class Driver {
     std::int64_t rows = 0;
     try {
       rows = placing_->parser->end(file_rows_, file_stored_);
-      if (rows == 0 && !placing_->input->range) throw Error(ErrorKind::kInput, "has no rows");
+      const bool none = rows == 0 && file_dropped_ == 0;
+      if (none && !placing_->input->range) throw Error(ErrorKind::kInput, "has no rows");
     } catch (Error& error) {
       error.in(placing_->name);
       throw;
@@ -253,7 +255,7 @@ class Driver {
   std::condition_variable turn_;
   std::int64_t placed_ = 0;
   std::shared_ptr<const File> placing_;  // the file of the chunk placed last, and its counts so far
-  std::int64_t file_rows_ = 0, file_stored_ = 0, file_lines_ = 0;
+  std::int64_t file_rows_ = 0, file_stored_ = 0, file_lines_ = 0, file_dropped_ = 0;
   RowChunk<T> spare_;  // for empty rows
   std::exception_ptr failure_;
 };

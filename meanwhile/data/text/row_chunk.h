@@ -10,6 +10,7 @@
 
 #include "meanwhile/base/buffer.h"
 #include "meanwhile/data/dataset.h"
+#include "meanwhile/data/table/levels.h"
 
 namespace meanwhile::data {
 
@@ -54,6 +55,10 @@ struct RowChunk {
   base::Buffer<std::int64_t> row_end;    // sparse: values of the chunk up to the end of each row
   base::Buffer<double> labels, weights;  // one a row
   WordTable words;                       // not empty: labels are indices into it
+  // Raw rows of a table: what was counted, and, once the chunk has a place, the numbers of its
+  // levels in the whole data set (TableCounts::add).
+  TableCounts table;
+  std::vector<std::vector<std::uint32_t>> table_numbers;
   // Not empty: row i is row row_number[i] of the file, and the rows between are empty.
   std::vector<std::int64_t> row_number;
 
@@ -65,6 +70,8 @@ struct RowChunk {
     unknown = {};
     labelled = weighted = false;
     words.clear();
+    table.clear();
+    table_numbers.clear();
     row_number.clear();
     const auto fit = [](auto& buffer, std::size_t size) {
       if (buffer.size() < size) buffer.resize(size);

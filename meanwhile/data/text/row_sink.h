@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace meanwhile::data {
 struct RowsDescription {
   std::int64_t cols = 0;  // sparse: at least
   std::vector<std::string> feature_names;
+  // Present: the rows are raw rows of a table (table/schema.h) with these columns.
+  std::shared_ptr<const TableSchema> table = nullptr;
+  std::vector<std::string> notes = {};
 };
 
 template <class T>
@@ -39,6 +43,7 @@ struct RowTotals {
   bool labelled = false, weighted = false;
   UnknownWords unknown;
   WordTable words;
+  TableCounts table;
 
   // Adds the chunk and returns where it begins.
   typename RowSink<T>::Place add(RowChunk<T>& chunk) {
@@ -48,10 +53,15 @@ struct RowTotals {
         number.push_back(static_cast<double>(words.index(word)));
       }
       for (std::size_t i = 0; i < chunk.rows; ++i) {
-        chunk.labels[i] = number[static_cast<std::size_t>(chunk.labels[i])];
+        double& label = chunk.labels[i];
+        if (label == label) label = number[static_cast<std::size_t>(label)];
       }
     }
     const typename RowSink<T>::Place place{rows, stored};
+    chunk.table_numbers.clear();
+    if (!chunk.table.empty()) {
+      chunk.table_numbers = table.add(chunk.table, static_cast<std::int64_t>(rows));
+    }
     rows += chunk.rows;
     stored += chunk.stored;
     max_column = std::max(max_column, chunk.max_column);
@@ -61,5 +71,14 @@ struct RowTotals {
     return place;
   }
 };
+
+// Numbers the levels of raw rows that were copied from the chunk to `cells` as those of the whole
+// data set.
+template <class T>
+void renumber_levels(const RowChunk<T>& chunk, T* cells) {
+  if (chunk.table_numbers.empty() || chunk.rows == 0) return;
+  renumber(cells, chunk.rows, chunk.table.missing.size(), chunk.table.categories,
+           chunk.table_numbers);
+}
 
 }  // namespace meanwhile::data

@@ -8,7 +8,7 @@
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/text_source.h"
 #include "meanwhile/data/text/token.h"
-#include "meanwhile/data/text/word_hash.h"
+#include "meanwhile/data/word_hash.h"
 
 namespace meanwhile::data {
 

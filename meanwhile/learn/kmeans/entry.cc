@@ -1,6 +1,9 @@
 #include "meanwhile/learn/kmeans/entry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "meanwhile/base/error.h"
@@ -9,6 +12,7 @@
 #include "meanwhile/learn/kmeans/kmeans.h"
 #include "meanwhile/learn/kmeans/model.h"
 #include "meanwhile/learn/kmeans/parameters.h"
+#include "meanwhile/learn/table_state.h"
 
 namespace meanwhile::learn::kmeans {
 
@@ -19,7 +23,11 @@ namespace {
 
 class KMeansModel final : public learn::Model {
  public:
-  explicit KMeansModel(kmeans::Model model) : model_(std::move(model)), columns_{model_.cols} {}
+  KMeansModel(kmeans::Model model, std::shared_ptr<const data::TableSchema> table)
+      : model_(std::move(model)), table_(std::move(table)), columns_{model_.cols} {
+    if (table_) columns_.names = data::encoded_names(*table_);
+    if (std::ssize(columns_.names) != model_.cols) columns_.names.clear();
+  }
 
   const ColumnSchema& columns() const override { return columns_; }
   Predictions predict(const data::Dataset& data, int threads) const override {
@@ -36,15 +44,39 @@ class KMeansModel final : public learn::Model {
   }
   Json describe() const override {
     const auto empty = std::count(model_.counts.begin(), model_.counts.end(), 0.0);
-    return {{"n_clusters", model_.n_clusters},
-            {"columns", model_.cols},
-            {"metric", model_.metric == Metric::kCosine ? "cosine" : "euclidean"},
-            {"empty_clusters", empty},
-            {"sizes", model_.counts}};
+    Json json = {{"n_clusters", model_.n_clusters},
+                 {"columns", model_.cols},
+                 {"metric", model_.metric == Metric::kCosine ? "cosine" : "euclidean"},
+                 {"empty_clusters", empty},
+                 {"sizes", model_.counts}};
+    if (model_.cols <= kColumnsShown && model_.n_clusters <= kCentersShown) {
+      json["centers"] = centers();
+    }
+    return json;
   }
 
  private:
+  static constexpr std::int64_t kColumnsShown = 100, kCentersShown = 100;
+
+  // By column, in the units of the data.
+  Json centers() const {
+    Json list = Json::array();
+    const auto cols = static_cast<std::size_t>(model_.cols);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(model_.n_clusters); ++k) {
+      Json center = Json::object();
+      for (std::size_t j = 0; j < cols; ++j) {
+        const bool scaled = table_ && j < table_->scales.size();
+        const double value =
+            static_cast<double>(model_.centers[k * cols + j]) * (scaled ? table_->scales[j] : 1);
+        center[columns_.names.empty() ? fmt::format("{}", j) : columns_.names[j]] = value;
+      }
+      list.push_back(std::move(center));
+    }
+    return list;
+  }
+
   kmeans::Model model_;
+  std::shared_ptr<const data::TableSchema> table_;
   ColumnSchema columns_;
 };
 
@@ -63,6 +95,13 @@ InitialCenters centers_for(const Parameters& parameters) {
 Json complete(const Json& settled, const Json& given, bool fresh) {
   Parameters parameters = parameters_from_json(settled);
   if (fresh && !parameters.init.named()) {
+    if (parameters.standardize) {
+      throw Error(
+          ErrorKind::kUsage,
+          "{}: the centres of a file are in the units of its columns; to go on from a model "
+          "that was standardised, resume its run",
+          base::parameter("standardize"));
+    }
     const bool from_file = given.contains("init") && !given.contains("n_clusters");
     if (from_file) parameters.n_clusters = read_centers(parameters.init.text()).rows;
     centers_for(parameters);
@@ -132,9 +171,10 @@ Entry entry() {
       "  meanwhile train kmeans texts.libsvm --metric cosine --n-clusters 50\n"
       "  meanwhile train kmeans large.safetensors --batch-size 10000 --memory-limit 2G\n"
       "  meanwhile train kmeans points.npy --init centres.npy\n";
+  entry.of_distances = true;
   entry.schema = schema_of(Parameters{});
   entry.schema.least(1, {"n_clusters", "n_init", "max_iter"})
-      .fix({"n_clusters", "metric", "init"})
+      .fix({"n_clusters", "metric", "init", "standardize"})
       .ends_run({"max_iter"});
   entry.schema.at("init").other_text = "FILE";
   entry.instead_of_changing =
@@ -144,7 +184,7 @@ Entry entry() {
   entry.restore = restore;
   entry.warm_start = warm_start;
   entry.load_model = [](const data::SafetensorsFile& file) -> std::unique_ptr<learn::Model> {
-    return std::make_unique<KMeansModel>(load_model(file));
+    return std::make_unique<KMeansModel>(load_model(file), table_of(file));
   };
   entry.is_incremental = [](const Json& parameters) {
     return parameters.at("batch_size").get<std::int64_t>() > 0;

@@ -31,6 +31,7 @@ struct Parameters {
   double tol = 1e-4;
   Metric metric = Metric::kEuclidean;
   std::int64_t batch_size = 0;
+  bool standardize = false;
 };
 
 // Calls visit(name, field, help) for each parameter.
@@ -48,6 +49,9 @@ void describe(P& p, Visit&& visit) {
   visit("metric", p.metric, "euclidean, or cosine (spherical k-means)");
   visit("batch_size", p.batch_size,
         "rows sampled in a round (mini-batch k-means); 0: all rows (Lloyd's algorithm)");
+  visit("standardize", p.standardize,
+        "divide each column by its standard deviation, so that all weigh the same; categories stay "
+        "0 and 1");
 }
 
 // THROWS Error(kUsage) naming the parameter and what is allowed.

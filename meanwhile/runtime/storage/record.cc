@@ -1,9 +1,12 @@
 #include "meanwhile/runtime/storage/record.h"
 
+#include <memory>
+
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/base/version.h"
+#include "meanwhile/data/table/schema.h"
 #include "meanwhile/storage/signed_blobs.h"
 
 namespace meanwhile::runtime {
@@ -32,17 +35,19 @@ bool is_word(const std::string& text) {
 }
 
 Json outline_to_json(const data::Outline& outline) {
-  return {{"sparse", outline.sparse},
-          {"float64", outline.float64},
-          {"cols", outline.cols},
-          {"shard_rows", outline.shard_rows},
-          {"shard_stored", outline.shard_stored},
-          {"labelled", outline.labelled},
-          {"weighted", outline.weighted},
-          {"sha256", outline.sha256},
-          {"label_values", outline.label_values},
-          {"class_names", outline.class_names},
-          {"feature_names", outline.feature_names}};
+  Json json = {{"sparse", outline.sparse},
+               {"float64", outline.float64},
+               {"cols", outline.cols},
+               {"shard_rows", outline.shard_rows},
+               {"shard_stored", outline.shard_stored},
+               {"labelled", outline.labelled},
+               {"weighted", outline.weighted},
+               {"sha256", outline.sha256},
+               {"label_values", outline.label_values},
+               {"class_names", outline.class_names},
+               {"feature_names", outline.feature_names}};
+  if (outline.table) json["table"] = data::to_json(*outline.table);
+  return json;
 }
 
 data::Outline outline_from_json(const Json& json) {
@@ -60,6 +65,10 @@ data::Outline outline_from_json(const Json& json) {
   json.at("label_values").get_to(outline.label_values);
   json.at("class_names").get_to(outline.class_names);
   json.at("feature_names").get_to(outline.feature_names);
+  if (json.contains("table")) {
+    outline.table =
+        std::make_shared<const data::TableSchema>(data::schema_from_json(json.at("table")));
+  }
   data::check(outline);
   return outline;
 }

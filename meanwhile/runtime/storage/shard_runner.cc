@@ -6,6 +6,7 @@
 #include "meanwhile/data/files/safetensors_data.h"
 #include "meanwhile/job/round_log.h"
 #include "meanwhile/job/run_directory.h"
+#include "meanwhile/learn/table_state.h"
 
 namespace meanwhile::runtime {
 
@@ -267,13 +268,19 @@ learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
 }
 
 storage::Bytes ShardRunner::state(data::Metadata more) const {
-  learn::State state = learner_->state();
-  if (state.learner.empty()) state.learner = learner_->name();
+  const learn::State state = whole_state();
   job::StateFile file = job::state_file(state, rounds_, job_.data.sha256);
   more.merge(file.metadata);
   return seal(file.tensors, std::move(more));
 }
 
-std::string ShardRunner::model_sha256() const { return data::sha256(learner_->state().learned); }
+std::string ShardRunner::model_sha256() const { return data::sha256(whole_state().learned); }
+
+learn::State ShardRunner::whole_state() const {
+  learn::State state = learner_->state();
+  if (state.learner.empty()) state.learner = learner_->name();
+  learn::put_table(state, job_.data.table.get());
+  return state;
+}
 
 }  // namespace meanwhile::runtime

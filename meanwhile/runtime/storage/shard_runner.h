@@ -81,6 +81,8 @@ class ShardRunner {
   std::string model_sha256() const;
 
  private:
+  // With the columns that the rows were made from.
+  learn::State whole_state() const;
   void load(const std::set<int>& shards);
   std::string load_one(int shard);
   std::optional<data::Dataset> rows_of(const std::string& name);

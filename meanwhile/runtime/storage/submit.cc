@@ -9,6 +9,7 @@
 #include "meanwhile/base/version.h"
 #include "meanwhile/job/memory_files.h"
 #include "meanwhile/job/run_directory.h"
+#include "meanwhile/learn/table_state.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/missing.h"
@@ -86,6 +87,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
   learner.attach({&part, submission.eval, submission.seed, part.data.mapped, &pool});
   learn::State state = learner.state();
   if (state.learner.empty()) state.learner = learner.name();
+  learn::put_table(state, part.data.table.get());
   const job::StateFile file =
       job::state_file(state, submission.rounds_done, submission.part.sha256);
 

@@ -1,0 +1,203 @@
+#include "meanwhile/data/table/encode.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "meanwhile/base/buffer.h"
+#include "meanwhile/base/parallel.h"
+
+namespace meanwhile::data {
+
+template <class T>
+RowEncoder<T>::RowEncoder(const TableSchema& schema, const TableCounts& counts)
+    : sparse_(is_sparse(schema)),
+      fills_(schema.missing != Missing::kError && schema.missing != Missing::kDrop) {
+  for (const Column* column : features(schema)) {
+    Cell& cell = columns_.emplace_back();
+    cell.first = static_cast<std::int32_t>(cols_);
+    cell.category = column->kind == ColumnKind::kCategory;
+    if (column->fill) cell.fill = static_cast<T>(*column->fill);
+    cols_ += encoded_width(*column);
+    if (column->indicator) cell.missing = static_cast<std::int32_t>(cols_) - 1;
+  }
+  const auto all = features(schema);
+  for (std::size_t c = 0; c < counts.categories.size(); ++c) {
+    const Column& column = *all[counts.categories[c]];
+    Cell& cell = columns_[counts.categories[c]];
+    const LevelTable& raw = counts.levels[c];
+    const auto others = column.other ? cell.first + static_cast<std::int32_t>(column.levels.size())
+                                     : std::int32_t{-1};
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      const std::string_view level = raw.level(i);
+      const auto at = std::lower_bound(column.levels.begin(), column.levels.end(), level);
+      const bool known = at != column.levels.end() && *at == level;
+      cell.level_at.push_back(
+          known ? cell.first + static_cast<std::int32_t>(at - column.levels.begin()) : others);
+    }
+  }
+}
+
+template <class T>
+bool RowEncoder<T>::is_incomplete(const T* row) const {
+  if (fills_) return false;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (row[i] != row[i]) return true;
+  }
+  return false;
+}
+
+template <class T>
+template <class Use>
+void RowEncoder<T>::walk(const T* row, const Use& use) const {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Cell& cell = columns_[i];
+    const T value = row[i];
+    const bool missing = value != value;
+    if (cell.category) {
+      if (!missing) {
+        const std::int32_t at = cell.level_at[static_cast<std::size_t>(value)];
+        if (at >= 0) use(at, T{1});
+      }
+    } else {
+      const T number = missing ? cell.fill : value;
+      if (number != 0) use(cell.first, number);
+    }
+    if (missing && cell.missing >= 0) use(cell.missing, T{1});
+  }
+}
+
+template <class T>
+std::size_t RowEncoder<T>::count(const T* row) const {
+  if (is_incomplete(row)) return 0;
+  std::size_t entries = 0;
+  walk(row, [&](std::int32_t, T) { ++entries; });
+  return entries;
+}
+
+template <class T>
+std::size_t RowEncoder<T>::put(const T* row, std::int32_t* columns, T* values) const {
+  if (is_incomplete(row)) return 0;
+  std::size_t entries = 0;
+  walk(row, [&](std::int32_t column, T value) {
+    columns[entries] = column;
+    values[entries++] = value;
+  });
+  return entries;
+}
+
+template <class T>
+void RowEncoder<T>::put(const T* row, T* values) const {
+  std::fill_n(values, static_cast<std::size_t>(cols_), T{0});
+  if (is_incomplete(row)) return;
+  walk(row, [&](std::int32_t column, T value) { values[column] = value; });
+}
+
+template class RowEncoder<float>;
+template class RowEncoder<double>;
+
+namespace {
+
+constexpr std::int64_t kPieceRows = 1 << 14;
+
+template <class T>
+class TableEncoding {
+ public:
+  TableEncoding(const Dense<T>& raw, const RowEncoder<T>& encoder, int threads)
+      : raw_(raw),
+        encoder_(encoder),
+        pieces_((raw.rows + kPieceRows - 1) / kPieceRows),
+        pool_(static_cast<int>(std::clamp<std::int64_t>(pieces_, 1, threads))) {}
+
+  Matrix matrix(Dataset& owner) { return encoder_.sparse() ? sparse(owner) : dense(owner); }
+
+  std::vector<std::int64_t> incomplete() {
+    std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(pieces_));
+    for_rows([&](std::int64_t row, std::int64_t piece) {
+      if (encoder_.is_incomplete(row_at(row)))
+        found[static_cast<std::size_t>(piece)].push_back(row);
+    });
+    std::vector<std::int64_t> all;
+    for (const auto& some : found) all.insert(all.end(), some.begin(), some.end());
+    return all;
+  }
+
+ private:
+  const T* row_at(std::int64_t row) const { return raw_.values + row * raw_.cols; }
+
+  template <class Use>
+  void for_rows(const Use& use, bool last = false) {
+    pool_.run(pieces_, [&](std::int64_t piece, int) {
+      const std::int64_t begin = piece * kPieceRows, end = std::min(raw_.rows, begin + kPieceRows);
+      for (std::int64_t row = begin; row < end; ++row) use(row, piece);
+      if (!last) return;
+      base::discard_pages(std::as_bytes(
+          std::span(row_at(begin), static_cast<std::size_t>((end - begin) * raw_.cols))));
+    });
+  }
+
+  Matrix sparse(Dataset& owner) {
+    base::Buffer<std::int64_t> starts(static_cast<std::size_t>(raw_.rows) + 1);
+    for_rows([&](std::int64_t row, std::int64_t) {
+      starts[static_cast<std::size_t>(row) + 1] =
+          static_cast<std::int64_t>(encoder_.count(row_at(row)));
+    });
+    for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+    const auto stored = static_cast<std::size_t>(starts[starts.size() - 1]);
+    base::Buffer<std::int32_t> columns(stored);
+    base::Buffer<T> values(stored);
+    for_rows(
+        [&](std::int64_t row, std::int64_t) {
+          const auto at = static_cast<std::size_t>(starts[static_cast<std::size_t>(row)]);
+          encoder_.put(row_at(row), columns.data() + at, values.data() + at);
+        },
+        true);
+    return Sparse<T>{own(owner, std::move(starts)).data(), own(owner, std::move(columns)).data(),
+                     own(owner, std::move(values)).data(), raw_.rows, encoder_.cols()};
+  }
+
+  Matrix dense(Dataset& owner) {
+    const std::int64_t cols = encoder_.cols();
+    base::Buffer<T> values(static_cast<std::size_t>(raw_.rows * cols));
+    for_rows([&](std::int64_t row,
+                 std::int64_t) { encoder_.put(row_at(row), values.data() + row * cols); },
+             true);
+    return Dense<T>{own(owner, std::move(values)).data(), raw_.rows, cols};
+  }
+
+  const Dense<T> raw_;
+  const RowEncoder<T>& encoder_;
+  const std::int64_t pieces_;
+  base::ThreadPool pool_;
+};
+
+template <class T>
+void encode_matrix(Dataset& data, const Dense<T>& raw, const TableSchema& schema,
+                   const TableCounts& counts, int threads) {
+  const RowEncoder<T> encoder(schema, counts);
+  TableEncoding<T> encoding(raw, encoder, threads);
+  const bool any_missing = std::any_of(counts.missing.begin(), counts.missing.end(),
+                                       [](const MissingCells& cells) { return cells.count > 0; });
+  if (any_missing && !encoder.fills()) data.incomplete = encoding.incomplete();
+  data.x = encoding.matrix(data);
+}
+
+}  // namespace
+
+Dataset encode(Dataset raw, const TableSchema& schema, const TableCounts& counts, int threads) {
+  Dataset data = raw;
+  data.feature_names = encoded_names(schema);
+  data.table = std::make_shared<const TableSchema>(schema);
+  const bool any_missing = std::any_of(counts.missing.begin(), counts.missing.end(),
+                                       [](const MissingCells& cells) { return cells.count > 0; });
+  if (is_plain(schema) && !any_missing) return data;
+  if (const auto* floats = std::get_if<Dense<float>>(&raw.x)) {
+    encode_matrix(data, *floats, schema, counts, threads);
+  } else {
+    encode_matrix(data, std::get<Dense<double>>(raw.x), schema, counts, threads);
+  }
+  return data;
+}
+
+}  // namespace meanwhile::data

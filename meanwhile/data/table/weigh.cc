@@ -1,0 +1,233 @@
+#include "meanwhile/data/table/weigh.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "meanwhile/base/buffer.h"
+#include "meanwhile/base/parallel.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+// All blocks of the shards that are held here.
+std::vector<RowRange> blocks_in(const Part& part) {
+  std::vector<RowRange> blocks;
+  for (const Shard& shard : part.shards) {
+    blocks.insert(blocks.end(), shard.blocks.begin(), shard.blocks.end());
+  }
+  return blocks;
+}
+
+// Calls use(column, value) for every value of the rows that is not zero.
+template <class Use>
+void for_entries(const Matrix& x, const std::vector<RowRange>& blocks, const Use& use) {
+  std::visit(
+      [&](const auto& m) {
+        for (const RowRange& rows : blocks) {
+          if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
+            for (std::int64_t k = m.row_start[rows.begin]; k < m.row_start[rows.end]; ++k) {
+              if (m.values[k] == 0) continue;
+              use(static_cast<std::size_t>(m.columns[k]), static_cast<double>(m.values[k]));
+            }
+          } else {
+            for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+              const auto row = m.row(i);
+              for (std::size_t j = 0; j < row.size(); ++j) {
+                if (row[j] != 0) use(j, static_cast<double>(row[j]));
+              }
+            }
+          }
+        }
+      },
+      x);
+}
+
+// Sums over all values that are not zero of value_of(column, value), by column. A shard is summed
+// in order of its rows, and shards are added in order of their numbers, so the sums are the same
+// for any number of workers. Workers add up the bits of a shard's sums: those of the others are 0.
+template <class ValueOf>
+std::vector<double> column_sums(const Part& part, int threads, const AddUp& add_up,
+                                const ValueOf& value_of) {
+  const auto width = static_cast<std::size_t>(cols(part.data.x));
+  const auto shards = static_cast<std::int64_t>(part.shards.size());
+  std::vector<std::vector<double>> of_shard(part.shards.size());
+  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(shards, 1, threads)));
+  pool.run(shards, [&](std::int64_t s, int) {
+    const auto& blocks = part.shards[static_cast<std::size_t>(s)].blocks;
+    if (blocks.empty()) return;
+    std::vector<double>& sums = of_shard[static_cast<std::size_t>(s)];
+    sums.resize(width);
+    for_entries(part.data.x, blocks,
+                [&](std::size_t column, double value) { sums[column] += value_of(column, value); });
+  });
+  std::vector<double> total(width);
+  std::vector<std::int64_t> bits(width);
+  for (const std::vector<double>& sums : of_shard) {
+    std::fill(bits.begin(), bits.end(), 0);
+    for (std::size_t j = 0; j < sums.size(); ++j) bits[j] = std::bit_cast<std::int64_t>(sums[j]);
+    add_up(bits);
+    for (std::size_t j = 0; j < width; ++j) total[j] += std::bit_cast<double>(bits[j]);
+  }
+  return total;
+}
+
+std::vector<std::int64_t> document_frequencies(const Part& part, const AddUp& add_up) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(cols(part.data.x)));
+  for_entries(part.data.x, blocks_in(part), [&](std::size_t column, double) { ++counts[column]; });
+  add_up(counts);
+  return counts;
+}
+
+// The standard deviation of each column; zeros count.
+std::vector<double> deviations(const Part& part, const std::vector<std::int64_t>& stored,
+                               int threads, const AddUp& add_up) {
+  const auto n = static_cast<double>(part.rows);
+  std::vector<double> means =
+      column_sums(part, threads, add_up, [](std::size_t, double value) { return value; });
+  for (double& mean : means) mean /= n;
+  std::vector<double> squares =
+      column_sums(part, threads, add_up, [&](std::size_t column, double value) {
+        return (value - means[column]) * (value - means[column]);
+      });
+  for (std::size_t j = 0; j < squares.size(); ++j) {
+    const double zeros = n - static_cast<double>(stored[j]);
+    squares[j] = std::sqrt((squares[j] + zeros * means[j] * means[j]) / n);
+  }
+  return squares;
+}
+
+// Whether each encoded column is a number of the table; categories and words are not.
+std::vector<bool> are_numbers(const TableSchema& schema) {
+  std::vector<bool> numbers(static_cast<std::size_t>(schema.unnamed), true);
+  for (const Column* column : features(schema)) {
+    const bool number = column->kind != ColumnKind::kCategory && column->kind != ColumnKind::kText;
+    const std::int64_t width = encoded_width(*column);
+    for (std::int64_t i = 0; i < width; ++i) numbers.push_back(number && i == 0);
+  }
+  return numbers;
+}
+
+// 1 / length, or 1 for a row of zeros.
+template <class T>
+double length_factor(std::span<const T> values) {
+  double sum = 0;
+  for (const T value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum > 0 ? 1 / std::sqrt(sum) : 1;
+}
+
+}  // namespace
+
+TableSchema fit_weights(const Part& part, const Weighting& weighting, int threads,
+                        const AddUp& add_up) {
+  TableSchema schema;
+  if (part.data.table) {
+    schema = *part.data.table;
+  } else {
+    schema.unnamed = cols(part.data.x);
+  }
+  const auto counts = document_frequencies(part, add_up);
+  if (weighting.standardize) {
+    schema.scales = deviations(part, counts, threads, add_up);
+    const std::vector<bool> numbers = are_numbers(schema);
+    for (std::size_t j = 0; j < schema.scales.size(); ++j) {
+      const double scale = schema.scales[j];
+      if (!numbers[j] || !std::isfinite(scale) || scale <= 0) schema.scales[j] = 1;
+    }
+  }
+  if (weighting.tfidf) {
+    const auto n = static_cast<double>(part.rows);
+    schema.idf.clear();
+    for (const std::int64_t count : counts) {
+      schema.idf.push_back(std::log((1 + n) / (1 + static_cast<double>(count))) + 1);
+    }
+  }
+  schema.normalize = weighting.normalize;
+  return schema;
+}
+
+Dataset weigh(Dataset data, const TableSchema& schema, int threads) {
+  if (schema.scales.empty() && schema.idf.empty() && !schema.normalize) return data;
+  const auto width = static_cast<std::size_t>(cols(data.x));
+  std::vector<double> factors(width, 1.0);
+  for (std::size_t j = 0; j < std::min(width, schema.scales.size()); ++j) {
+    factors[j] /= schema.scales[j];
+  }
+  for (std::size_t j = 0; j < std::min(width, schema.idf.size()); ++j) factors[j] *= schema.idf[j];
+  constexpr std::int64_t kPieceRows = 4096;
+  const std::int64_t pieces = (rows(data.x) + kPieceRows - 1) / kPieceRows;
+  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads)));
+  Dataset weighed = data;
+  std::visit(
+      [&](const auto& m) {
+        using M = std::decay_t<decltype(m)>;
+        using T = typename M::Value;
+        base::Buffer<T> values(static_cast<std::size_t>(stored(data.x)));
+        pool.run(pieces, [&](std::int64_t piece, int) {
+          const std::int64_t end = std::min(m.rows, (piece + 1) * kPieceRows);
+          for (std::int64_t i = piece * kPieceRows; i < end; ++i) {
+            std::int64_t first = i * m.cols, last = first + m.cols;
+            if constexpr (kIsSparse<M>) first = m.row_start[i], last = m.row_start[i + 1];
+            for (std::int64_t k = first; k < last; ++k) {
+              std::size_t column = static_cast<std::size_t>(k - first);
+              if constexpr (kIsSparse<M>) column = static_cast<std::size_t>(m.columns[k]);
+              values[static_cast<std::size_t>(k)] =
+                  static_cast<T>(static_cast<double>(m.values[k]) * factors[column]);
+            }
+            if (!schema.normalize) continue;
+            const auto row = values.span().subspan(static_cast<std::size_t>(first),
+                                                   static_cast<std::size_t>(last - first));
+            const double factor = length_factor(std::span<const T>(row));
+            for (T& value : row) value = static_cast<T>(static_cast<double>(value) * factor);
+          }
+        });
+        M copy = m;
+        copy.values = own(weighed, std::move(values)).data();
+        weighed.x = copy;
+      },
+      data.x);
+  weighed.mapped = false;
+  weighed.table = std::make_shared<const TableSchema>(schema);
+  return weighed;
+}
+
+Dominant dominant_column(const Part& part) {
+  constexpr std::int64_t kRows = 20'000;
+  const auto width = static_cast<std::size_t>(cols(part.data.x));
+  // Every so many blocks, so that the sample is spread over all rows.
+  const std::vector<RowRange> blocks = blocks_in(part);
+  std::int64_t held = 0;
+  for (const RowRange& rows : blocks) held += rows.end - rows.begin;
+  const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, held / kRows));
+  std::vector<RowRange> sample;
+  double n = 0;
+  for (std::size_t b = 0; b < blocks.size(); b += step) {
+    sample.push_back(blocks[b]);
+    n += static_cast<double>(blocks[b].end - blocks[b].begin);
+  }
+  std::vector<double> sum(width), square(width);
+  for_entries(part.data.x, sample, [&](std::size_t column, double value) {
+    sum[column] += value;
+    square[column] += value * value;
+  });
+  if (n == 0) return {};
+  double all = 0, most = 0;
+  Dominant dominant;
+  for (std::size_t j = 0; j < width; ++j) {
+    const double mean = sum[j] / n;
+    const double variance = std::max(0.0, square[j] / n - mean * mean);
+    all += variance;
+    if (variance <= most) continue;
+    most = variance;
+    dominant.column = static_cast<std::int64_t>(j);
+  }
+  dominant.share = all > 0 ? most / all : 0;
+  return dominant;
+}
+
+}  // namespace meanwhile::data
