@@ -8,6 +8,7 @@
 
 #include "meanwhile/data/files/read.h"
 #include "meanwhile/data/part.h"
+#include "meanwhile/data/table/column_statistics.h"
 #include "meanwhile/transport/transport.h"
 
 namespace meanwhile::job {

@@ -83,6 +83,8 @@ Json identity_of(const SettledRun& run) {
   identity["categorical"] = spec.read.categorical;
   identity["missing"] = data::to_string(spec.read.missing);
   identity["max_levels"] = spec.read.max_levels;
+  identity["text_column"] = spec.read.text_column;
+  identity["ngrams"] = spec.read.words.ngrams;
   identity["labels"] = spec.read.labels.string();
   identity["weights"] = spec.read.weights.string();
   identity["tfidf"] = spec.read.tfidf;

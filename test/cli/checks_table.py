@@ -1,5 +1,6 @@
 """A table of words, dates and missing values gives one model from any file, on any runtime."""
 
+import csv
 import gzip
 import json
 import random
@@ -123,3 +124,39 @@ def check_one_level_changes_the_hash_of_a_model(box):
         (box / "t.csv").write_text(f"x,w,y\n1,a,1\n2,{level},2\n3,a,3\n4,{level},4\n")
         found.add(box.json("train linear t.csv --label-column y --quiet --out run")["model_sha256"])
     expect(len(found) == 2, found)
+
+
+def check_text_of_a_column_gives_one_model(box):
+    """Words of a CSV or JSON Lines column, weighted, with labels."""
+    draw = random.Random(3)
+    words = {"good": ("great", "lovely", "superb"), "bad": ("dull", "awful", "poor")}
+    rows = []
+    for i in range(300):
+        stars = draw.choice(("good", "bad"))
+        text = " ".join(draw.choice(words[stars] if draw.random() < 0.4 else ("film", "plot", "actor, "))
+                        for _ in range(12))
+        rows.append({"id": i, "review": text + ("\nnew line" if i % 5 == 0 else ""), "stars": stars})
+    with open(box / "t.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, ["id", "review", "stars"])
+        writer.writeheader()
+        writer.writerows(rows)
+    (box / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = ("--text-column review --label-column stars --tfidf --normalize l2 --ngrams 2 "
+             "--max-iter 5 --solver lbfgs --tol 0 --quiet")
+    found, answers = {}, {}
+    for name in ("t.csv", "t.jsonl"):
+        found[name] = box.json(f"train logistic {name} {flags} --out run")["model_sha256"]
+        found[f"{name}, ranks"] = box.json(f"train logistic {name} {flags} --threads 1 --out ranks",
+                                           ranks=3)["model_sha256"]
+        found[f"{name}, storage"] = box.json(
+            f"train logistic {name} {flags} --store s-{name} --workers 2 --out stored")["model_sha256"]
+        for run in ("run", "ranks", "stored"):
+            answers[f"{name}, {run}"] = box.run(f"predict {run} {name}").stdout
+    (box / "t.txt").write_text("".join(row["review"].replace("\n", " ") + "\n" for row in rows))
+    answers["plain text"] = box.run("predict run t.txt --format text").stdout
+    expect_equal(found)
+    expect_equal(answers)
+    expect(box.json("evaluate run t.csv --json")["accuracy"] > 0.9, "accuracy")
+    # Topics of the same column.
+    box.run("train lda t.csv --text-column review --max-df 1 --n-topics 2 --passes 2 --quiet --out topics")
+    expect(len(box.run("predict topics t.jsonl").stdout.splitlines()) == len(rows), "mixtures")

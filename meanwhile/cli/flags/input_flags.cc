@@ -64,6 +64,12 @@ void InputFlags::add_to(const FlagTable& table) {
   add(table.text("--weights", weights_, "a file of sample weights, one a row")).type("FILE");
   add(table.text("--weight-column", weight_column_, "CSV: the column of sample weights"))
       .type("COLUMN");
+  add(table.text("--text-column", text_column_,
+                 "CSV, JSON Lines: the column whose words are counted; of the others, only labels "
+                 "and weights are read"))
+      .type("COLUMN");
+  add(table.whole("--ngrams", words_.ngrams,
+                  "text: count runs of up to so many words, stop words aside", 1));
   add(table.texts("--ignore-column", ignore_columns_,
                   "CSV: columns to leave out, such as id,name or x*; may be repeated"))
       .type("COLUMNS");
@@ -144,6 +150,7 @@ data::ReadOptions InputFlags::options(int threads) const {
   options.delimiter = parse_delimiter(delimiter_);
   options.label_column = label_column_;
   options.weight_column = weight_column_;
+  options.text_column = text_column_;
   options.ignore_columns = ignore_columns_;
   options.columns = columns_;
   options.categorical = categorical_;

@@ -33,7 +33,7 @@ class InputFlags {
   std::vector<std::string> files_;
   std::string format_ = "auto", dtype_ = "float32";
   bool header_ = false, unsealed_ = false;
-  std::string delimiter_, label_column_, weight_column_;
+  std::string delimiter_, label_column_, weight_column_, text_column_;
   std::vector<std::string> ignore_columns_, columns_, categorical_;
   std::string labels_, weights_, missing_ = "error", normalize_ = "none";
   bool tfidf_ = false;

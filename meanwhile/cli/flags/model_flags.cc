@@ -85,10 +85,13 @@ data::Dataset ModelFlags::read_columns(const learn::LoadedModel& loaded, For use
 
 // For a model that knows words: text is counted with its words, and columns that have names go by
 // them.
-data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model) const {
+data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model,
+                                     const std::shared_ptr<const data::TableSchema>& table) const {
   const auto vocabulary = model.vocabulary();
   data::ReadOptions options = input_.options(threads_);
   options.expect_documents = true;
+  options.schema = table;
+  options.want_labels = false;
   if (!options.vocabulary) options.vocabulary = vocabulary;
   data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);
   if (!data.feature_names.empty() && data.feature_names != vocabulary->words()) {
@@ -116,7 +119,8 @@ data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model
 data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded, For use) const {
   const std::int64_t cols = loaded.model->cols();
   const auto vocabulary = loaded.model->vocabulary();
-  data::Dataset data = vocabulary ? read_words(console, *loaded.model) : read_columns(loaded, use);
+  data::Dataset data =
+      vocabulary ? read_words(console, *loaded.model, loaded.table) : read_columns(loaded, use);
   say_notes(console, data.notes);
   const bool more = data::is_sparse(data) && data::cols(data.x) > cols;
   if (more && loaded.model->ignores_extra_columns()) {

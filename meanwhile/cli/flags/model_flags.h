@@ -1,6 +1,7 @@
 // What predict, transform and evaluate share: a model, data, and how to run.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "meanwhile/cli/flags/input_flags.h"
@@ -26,7 +27,8 @@ class ModelFlags {
 
  private:
   data::Dataset read_columns(const learn::LoadedModel& loaded, For use) const;
-  data::Dataset read_words(Console& console, const learn::Model& model) const;
+  data::Dataset read_words(Console& console, const learn::Model& model,
+                           const std::shared_ptr<const data::TableSchema>& table) const;
 
   std::string model_, simd_;
   InputFlags input_;

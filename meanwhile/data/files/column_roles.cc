@@ -149,8 +149,9 @@ bool asks_for_names(const ReadOptions& options) {
   const auto any = [](const std::vector<std::string>& columns) {
     return std::any_of(columns.begin(), columns.end(), is_name);
   };
-  return is_name(options.label_column) || is_name(options.weight_column) ||
-         any(options.ignore_columns) || any(options.columns) || any(options.categorical);
+  return is_name(options.text_column) || is_name(options.label_column) ||
+         is_name(options.weight_column) || any(options.ignore_columns) || any(options.columns) ||
+         any(options.categorical);
 }
 
 }  // namespace meanwhile::data

@@ -13,6 +13,7 @@
 #include "meanwhile/data/files/file_start.h"
 #include "meanwhile/data/files/read.h"
 #include "meanwhile/data/files/readers.h"
+#include "meanwhile/data/files/text_column.h"
 #include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/token.h"
 
@@ -107,6 +108,7 @@ std::shared_ptr<const TextParser<T>> CsvFormat<T>::open(TextSource& source) {
 
 template <class T>
 std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
+  if (has_text_column(options)) return text_column_format<T>(csv_text_column(options), options);
   return std::make_unique<CsvFormat<T>>(options);
 }
 
@@ -147,6 +149,7 @@ constinit const Reader kCsvReader = {
     .gives = "dense; sparse if a column is a category",
     .recognise = recognise,
     .has_roles = true,
+    .text_column = csv_text_column,
     .kind = TextKind{.open_float32 = open<float>, .open_float64 = open<double>, .has_quotes = true},
 };
 

@@ -18,6 +18,7 @@
 #include "meanwhile/data/files/match_table.h"
 #include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/files/table_rows.h"
+#include "meanwhile/data/files/text_column.h"
 #include "meanwhile/data/text/number.h"
 #include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/text_error.h"
@@ -295,6 +296,7 @@ class JsonFormat : public TextFormat<T> {
 
 template <class T>
 std::unique_ptr<TextFormat<T>> open(const ReadOptions& options) {
+  if (has_text_column(options)) return text_column_format<T>(jsonl_text_column(options), options);
   return std::make_unique<JsonFormat<T>>(options);
 }
 
@@ -314,6 +316,7 @@ constinit const Reader kJsonlReader = {
     .gives = "dense; sparse if a column is a category",
     .recognise = recognise,
     .has_roles = true,
+    .text_column = jsonl_text_column,
     .kind = TextKind{.open_float32 = open<float>, .open_float64 = open<double>},
 };
 

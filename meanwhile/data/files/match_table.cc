@@ -22,8 +22,9 @@ constexpr std::size_t kNamesShown = 20;
 
 std::string some_of(const std::vector<std::string>& names) {
   const auto some = std::span(names).first(std::min(names.size(), kNamesShown));
-  return list_text(some) +
-         (names.size() > kNamesShown ? fmt::format(" and {} more", names.size() - kNamesShown) : "");
+  return list_text(some) + (names.size() > kNamesShown
+                                ? fmt::format(" and {} more", names.size() - kNamesShown)
+                                : "");
 }
 
 std::optional<std::size_t> find(const std::vector<std::string>& names, const std::string& name) {

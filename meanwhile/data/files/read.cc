@@ -14,6 +14,7 @@
 #include "meanwhile/data/files/read_parts.h"
 #include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/files/row_source.h"
+#include "meanwhile/data/files/text_column.h"
 #include "meanwhile/data/list_text.h"
 #include "meanwhile/data/text/count_words.h"
 
@@ -66,8 +67,24 @@ void check_columns(std::int64_t cols, const std::vector<InputFile>& files) {
 
 ReadOptions with_vocabulary(std::vector<InputFile>& files, ReadOptions options) {
   std::vector<InputFile> texts;
+  // A model says which words its text has.
+  if (options.schema) {
+    for (const Column& column : options.schema->columns) {
+      if (column.role != ColumnRole::kFeature || column.kind != ColumnKind::kText) continue;
+      options.vocabulary = std::make_shared<const Vocabulary>(column.levels);
+      options.words.ngrams = options.schema->ngrams;
+    }
+  }
+  const bool text_column = has_text_column(options);
+  OpenDocuments open;
   for (InputFile& file : files) {
-    if (!file.reader->counts_words() || options.vocabulary) continue;
+    if (text_column && file.reader->text_column == nullptr && !file.reader->counts_words()) {
+      throw Error(ErrorKind::kUsage, "{}: is {}, which has no column of text",
+                  display_name(file.path), file.reader->name);
+    }
+    const bool of_table = text_column && file.reader->text_column != nullptr;
+    if ((!of_table && !file.reader->counts_words()) || options.vocabulary) continue;
+    if (of_table) open = file.reader->text_column(options).open;
     if (!options.may_choose_words) {
       throw Error(ErrorKind::kUsage,
                   "{}: is text, and the model does not say which words to count; give `vocabulary`",
@@ -81,7 +98,7 @@ ReadOptions with_vocabulary(std::vector<InputFile>& files, ReadOptions options) 
   }
   if (!texts.empty()) {
     options.vocabulary = std::make_shared<const Vocabulary>(
-        count_words(text_inputs(texts), options.words, options.threads));
+        count_words(text_inputs(texts), options.words, options.threads, {}, open));
   }
   return options;
 }

@@ -38,6 +38,7 @@ struct ReadOptions {
   char delimiter = 0;  // 0: by looking
   // Tables. Columns are named as column_roles.h says.
   std::string label_column, weight_column;
+  std::string text_column;           // its words are the features; the other columns are none
   std::vector<std::string> columns;  // the only features; empty: all that have no other use
   std::vector<std::string> ignore_columns;
   std::vector<std::string> categorical;  // categories, although their cells may be numbers

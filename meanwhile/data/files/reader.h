@@ -18,6 +18,7 @@ namespace meanwhile::data {
 
 struct FileStart;
 struct ReadOptions;
+struct TextColumnFiles;
 template <class T>
 class TextFormat;
 
@@ -79,6 +80,8 @@ struct Reader {
   // Null: the content never tells.
   Match (*recognise)(const FileStart& start) = nullptr;
   bool has_roles = false;  // options can name columns as label, weight or ignored
+  // How the text of one column is found; null: no column holds text.
+  TextColumnFiles (*text_column)(const ReadOptions& options) = nullptr;
   std::variant<TextKind, BinaryKind> kind;
 
   const TextKind* text() const { return std::get_if<TextKind>(&kind); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/data/files/append.h"
 #include "meanwhile/data/files/array_roles.h"
 #include "meanwhile/data/files/memory_sink.h"

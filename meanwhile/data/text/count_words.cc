@@ -134,37 +134,59 @@ class Tables {
 
 class Counter : public TextParser<float> {
  public:
-  explicit Counter(Tables& tables) : tables_(tables) {}
+  Counter(Tables& tables, const Vocabulary& stop, int ngrams,
+          std::shared_ptr<const DocumentSource> source)
+      : tables_(tables), stop_(stop), ngrams_(ngrams), source_(std::move(source)) {}
+  std::size_t cut(std::string_view text) const override {
+    return source_ ? source_->cut(text) : cut_at_line(text);
+  }
   void parse(std::string_view text, RowChunk<float>& rows) const override {
     rows.clear(0, 0, true);
+    std::string documents;
+    DocumentExtras extras;
+    if (source_) source_->extract(text, documents, extras);
     auto table = tables_.take();
-    Tokens tokens(alphabet_, text);
+    NGrams grams(ngrams_);
+    Tokens tokens(alphabet_, source_ ? std::string_view(documents) : text);
     for (auto found = tokens.next(); found != Tokens::Found::kEnd; found = tokens.next()) {
       if (found == Tokens::Found::kWord) {
-        if (tokens.counts()) table->meet(tokens.word());
+        if (!tokens.counts()) continue;
+        table->meet(tokens.word());
+        if (ngrams_ < 2 || stop_.find(tokens.word()) >= 0) continue;
+        grams.add(tokens.word(), [&](std::string_view gram) { table->meet(gram); });
       } else {
         table->end_document();
+        grams.end_document();
         ++rows.rows;
       }
     }
-    rows.lines = static_cast<std::int64_t>(rows.rows);
+    rows.lines = source_ ? extras.lines : static_cast<std::int64_t>(rows.rows);
     tables_.give_back(std::move(table));
   }
 
  private:
   const Alphabet alphabet_;
   Tables& tables_;
+  const Vocabulary& stop_;
+  const int ngrams_;
+  const std::shared_ptr<const DocumentSource> source_;
 };
 
 class CounterFormat : public TextFormat<float> {
  public:
-  explicit CounterFormat(Tables& tables) : parser_(std::make_shared<Counter>(tables)) {}
+  CounterFormat(Tables& tables, const Vocabulary& stop, int ngrams, const OpenDocuments& open)
+      : tables_(tables), stop_(stop), ngrams_(ngrams), open_(open) {}
   bool sparse() const override { return true; }
-  std::shared_ptr<const TextParser<float>> open(TextSource&) override { return parser_; }
+  std::shared_ptr<const TextParser<float>> open(TextSource& source) override {
+    return std::make_shared<Counter>(tables_, stop_, ngrams_, open_ ? open_(source) : nullptr);
+  }
   RowsDescription description() const override { return {}; }
 
  private:
-  std::shared_ptr<const Counter> parser_;
+  Tables& tables_;
+  const Vocabulary& stop_;
+  const int ngrams_;
+  const OpenDocuments& open_;
 };
 
 class NoSink : public RowSink<float> {
@@ -185,6 +207,9 @@ void check(const VocabularyOptions& options) {
   if (options.max_words < 1) {
     throw Error(ErrorKind::kUsage, "max_words: found {}, expected 1 or more", options.max_words);
   }
+  if (options.ngrams < 1 || options.ngrams > 16) {
+    throw Error(ErrorKind::kUsage, "ngrams: found {}, expected 1 to 16", options.ngrams);
+  }
 }
 
 struct Word {
@@ -195,11 +220,11 @@ struct Word {
 }  // namespace
 
 Vocabulary count_words(const std::vector<TextInput>& inputs, const VocabularyOptions& options,
-                       int threads, const ChunkLimits& limits) {
+                       int threads, const ChunkLimits& limits, const OpenDocuments& open) {
   check(options);
   const Vocabulary stop = stop_words(options.stop_words);
   Tables tables(stop);
-  CounterFormat format(tables);
+  CounterFormat format(tables, stop, options.ngrams, open);
   NoSink sink;
   parse_text<float>(inputs, format, sink, threads, limits);
   const DocumentCounts counts = tables.sum();

@@ -21,6 +21,7 @@ struct VocabularyOptions {
   // bytes.
   std::int64_t max_words = 100'000;
   std::string stop_words = "english";  // or "none", or a file; see stop_words.h
+  int ngrams = 1;  // runs of up to so many words, stop words aside, are words, too
 };
 
 // Thread safety: immutable.
