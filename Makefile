@@ -6,7 +6,7 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse lab format clean
+.PHONY: help setup build demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse bench-table lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -25,6 +25,7 @@ help:
 	@echo 'make bench-links                 allreduce against tree over shaped links (root)'
 	@echo 'make bench-storage               jobs on storage: transfers, overhead, requests, barriers'
 	@echo 'make bench-parse                 how fast text is parsed'
+	@echo 'make bench-table                 tables: accuracy against scikit-learn, reading against pandas'
 	@echo 'make lab                         a virtual cluster: measured speedup against predicted (root)'
 	@echo 'make format                      clang-format over all sources'
 	@echo 'make clean                       remove build/'
@@ -88,6 +89,9 @@ bench-storage: build
 bench-parse: setup
 	@scripts/build.sh release parse_bench
 	@build/release/bench/parse_bench
+
+bench-table: build
+	@bench/table.sh
 
 lab: build
 	@lab/lab.sh

@@ -29,7 +29,7 @@ TEST(Readers, HaveNamesOfTheirOwn) {
   }
   EXPECT_EQ(parse_format("auto"), nullptr);
   EXPECT_EQ(error_of(base::ErrorKind::kUsage, [] { parse_format("xls"); }),
-            "format 'xls' is unknown; known are auto, csv, jsonl, npy, libsvm, idx, docword, text, "
+            "format 'xls' is unknown; known are auto, csv, jsonl, npy, npz, libsvm, idx, docword, text, "
             "ldac, safetensors");
 }
 

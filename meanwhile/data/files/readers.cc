@@ -10,8 +10,8 @@ namespace meanwhile::data {
 namespace {
 
 constexpr const Reader* kReaders[] = {
-    &kCsvReader,     &kJsonlReader, &kNpyReader,  &kLibsvmReader,      &kIdxReader,
-    &kDocwordReader, &kTextReader,  &kLdacReader, &kSafetensorsReader,
+    &kCsvReader, &kJsonlReader,   &kNpyReader,  &kNpzReader,  &kLibsvmReader,
+    &kIdxReader, &kDocwordReader, &kTextReader, &kLdacReader, &kSafetensorsReader,
 };
 
 bool fits(std::string_view name, std::string_view pattern) {
@@ -32,8 +32,7 @@ constexpr Unread kUnread[] = {
       "7zXZ\0",
       6},
      "compressed by xz; gzip and zstd are read"},
-    {{"PK\x03\x04", 4},
-     "a zip archive, as xlsx and npz files are; unpack it, or save it as CSV or NPY"},
+    {{"PK\x03\x04", 4}, "a zip archive, as xlsx files are; unpack it, or save it as CSV or NPY"},
     {"PAR1", "a Parquet file; save it as CSV or NPY"},
     {"ARROW1", "an Arrow or Feather file; save it as CSV or NPY"},
     {{"\xd0\xcf\x11\xe0", 4}, "an Excel file; save it as CSV"},
@@ -71,10 +70,6 @@ const Reader* reader_of_name(const std::filesystem::path& path) {
 }
 
 const Reader& reader_of_content(std::string_view bytes, bool expect_documents) {
-  for (const Unread& unread : kUnread) {
-    if (!bytes.starts_with(unread.bytes)) continue;
-    throw base::Error(base::ErrorKind::kInput, "is {}", unread.what);
-  }
   const FileStart start(bytes, expect_documents);
   const Reader* best = nullptr;
   Match best_match = Match::kNo;
@@ -84,6 +79,11 @@ const Reader& reader_of_content(std::string_view bytes, bool expect_documents) {
     if (match <= best_match) continue;
     best = reader;
     best_match = match;
+  }
+  if (best_match == Match::kCertain) return *best;
+  for (const Unread& unread : kUnread) {
+    if (!bytes.starts_with(unread.bytes)) continue;
+    throw base::Error(base::ErrorKind::kInput, "is {}", unread.what);
   }
   return *best;  // CSV or text matches anything
 }

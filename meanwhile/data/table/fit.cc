@@ -37,7 +37,8 @@ void keep_levels(Column& column, const LevelTable& table, std::size_t max_levels
 
 // "age (177), cabin (687) and 3 more"
 std::string shown_list(const std::vector<std::string>& items) {
-  std::vector<std::string> some(items.begin(), items.begin() + std::min(items.size(), kMostShown));
+  std::vector<std::string> some(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                   items.size(), kMostShown)));
   std::string text = list_text(some);
   if (items.size() > kMostShown) text += fmt::format(" and {} more", items.size() - kMostShown);
   return text;

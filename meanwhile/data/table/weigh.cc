@@ -159,8 +159,8 @@ Dataset weigh(Dataset data, const TableSchema& schema, int threads) {
     factors[j] /= schema.scales[j];
   }
   for (std::size_t j = 0; j < std::min(width, schema.idf.size()); ++j) factors[j] *= schema.idf[j];
-  constexpr std::int64_t kPieceRows = 4096;
-  const std::int64_t pieces = (rows(data.x) + kPieceRows - 1) / kPieceRows;
+  constexpr std::int64_t kRowsAtOnce = 4096;
+  const std::int64_t pieces = (rows(data.x) + kRowsAtOnce - 1) / kRowsAtOnce;
   base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads)));
   Dataset weighed = data;
   std::visit(
@@ -169,8 +169,8 @@ Dataset weigh(Dataset data, const TableSchema& schema, int threads) {
         using T = typename M::Value;
         base::Buffer<T> values(static_cast<std::size_t>(stored(data.x)));
         pool.run(pieces, [&](std::int64_t piece, int) {
-          const std::int64_t end = std::min(m.rows, (piece + 1) * kPieceRows);
-          for (std::int64_t i = piece * kPieceRows; i < end; ++i) {
+          const std::int64_t end = std::min(m.rows, (piece + 1) * kRowsAtOnce);
+          for (std::int64_t i = piece * kRowsAtOnce; i < end; ++i) {
             std::int64_t first = i * m.cols, last = first + m.cols;
             if constexpr (kIsSparse<M>) first = m.row_start[i], last = m.row_start[i + 1];
             for (std::int64_t k = first; k < last; ++k) {
