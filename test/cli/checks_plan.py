@@ -286,3 +286,14 @@ def check_calibrate_by_ranks_measures_the_network(box):
     # What cannot be written is known before anything is measured, and said once.
     done = box.run("calibrate --quick --out two.toml/three.toml", code=None, ranks=2)
     expect(done.returncode != 0 and done.stderr.count("is not a directory") == 1, done.stderr)
+
+
+def check_a_prediction_is_shown_where_it_was_asked_for_or_measured(box):
+    write_data(box)
+    (box / "here.toml").write_text(PROFILE)
+    for name, flags, shown, hint in (("plain", "", False, False), ("planned", "--plan", True, True),
+                                     ("verbose", "--verbose", True, True),
+                                     ("measured", "--machine here.toml", True, False)):
+        said = box.run(f"train svm rows.libsvm --out {name} {flags}").stderr
+        expect((("predicted " in said), ("meanwhile calibrate" in said)) == (shown, hint), said)
+        expect("predicted" in box.record(name)["audit"]["seconds"], box.record(name)["audit"])
