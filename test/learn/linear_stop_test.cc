@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "test/learn/linear_serial.h"
 
 namespace meanwhile::learn::linear {
@@ -24,7 +25,8 @@ TEST(LinearStop, MaxIterIsTheNumberOfRounds) {
       p.solver = solver, p.max_iter = most, p.tol = 0;
       const auto t = test::train(Kind::kLogistic, p, test::dataset(data));
       EXPECT_EQ(t.result.rounds, most) << to_string(solver);
-      EXPECT_EQ(t.result.stopped_because, fmt::format("max_iter: {} rounds done", most));
+      EXPECT_EQ(t.result.stopped_because,
+                fmt::format("max_iter: {} done", base::counted(most, "round")));
       EXPECT_TRUE(t.result.done);
       // The score is that of the model that is kept, whatever the last round looked at.
       const test::SerialLinear serial{data, "logistic", 2, false, true, 0, p.l2};

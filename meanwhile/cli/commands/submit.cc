@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/run_flags.h"
@@ -68,8 +69,9 @@ class Submit {
     const runtime::Layout layout = job.layout();
     const bool done = submitted.found == runtime::Found::kFinished;
     context.console.say(fmt::format(
-        "job {} ({}): {} of {} rows x {} columns in {} shards{}\n\nnext{}:\n  {} {} --store {}\n",
-        job.id, found, job.learner, job.data.rows(), job.data.cols, job.shards(),
+        "job {} ({}): {} of {} x {} in {}{}\n\nnext{}:\n  {} {} --store {}\n", job.id, found,
+        job.learner, base::counted(job.data.rows(), "row"), base::counted(job.data.cols, "column"),
+        base::counted(job.shards(), "shard"),
         layout.two_levels() ? fmt::format(", {} groups", layout.groups) : "",
         done ? "" : ", on as many machines as you like", shell_quoted(context.command_line.front()),
         done ? "fetch" : "worker", shell_quoted(store_.url())));

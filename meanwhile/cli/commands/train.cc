@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
@@ -24,6 +25,7 @@
 
 namespace meanwhile::cli {
 
+using base::counted;
 using base::Error;
 using base::ErrorKind;
 using base::Json;
@@ -47,10 +49,6 @@ std::string last_measures(const learn::Entry& entry, const Json& record) {
     if (record.contains(name)) add(name, record[name]);
   }
   return text.empty() ? text : text + "\n";
-}
-
-std::string counted(int number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 // "8 threads", "2 workers of 4 threads".
@@ -256,13 +254,14 @@ std::string Train::text_of(const job::RunResult& result) const {
   const Json& record = result.record;
   const job::TrainResult& trained = result.trained;
   return fmt::format(
-      "{} of {} rows x {} columns: {} rounds, {}\n"
-      "objective {:.9g}, {} of training after {} of reading, {}, {} shards, {}\n"
+      "{} of {} x {}: {}, {}\n"
+      "objective {:.9g}, {} of training after {} of reading, {}, {}, {}\n"
       "{}{}{}",
-      flags_.entry().name, record["data"]["rows"].get<std::int64_t>(),
-      record["data"]["cols"].get<std::int64_t>(), trained.rounds, trained.stopped_because,
-      trained.objective, duration(trained.train_s), duration(record["seconds"]["load"]),
-      crew(trained), trained.shards, record["simd"].get<std::string>(),
+      flags_.entry().name, counted(record["data"]["rows"].get<std::int64_t>(), "row"),
+      counted(record["data"]["cols"].get<std::int64_t>(), "column"),
+      counted(trained.rounds, "round"), trained.stopped_because, trained.objective,
+      duration(trained.train_s), duration(record["seconds"]["load"]), crew(trained),
+      counted(trained.shards, "shard"), record["simd"].get<std::string>(),
       last_measures(flags_.entry(), trained.record),
       record.contains("bill") ? bill_text(record["bill"]) : "", audit_text(result));
 }

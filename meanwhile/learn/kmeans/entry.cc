@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/learn/kmeans/initial_centers.h"
@@ -53,8 +54,9 @@ InitialCenters centers_for(const Parameters& parameters) {
   if (parameters.init.named()) return {};
   InitialCenters centers = read_centers(parameters.init.text());
   if (centers.rows != parameters.n_clusters) {
-    throw Error(ErrorKind::kUsage, "{}: {}, but {} holds {} centres", base::parameter("n_clusters"),
-                parameters.n_clusters, parameters.init.text(), centers.rows);
+    throw Error(ErrorKind::kUsage, "{}: {}, but {} holds {}", base::parameter("n_clusters"),
+                parameters.n_clusters, parameters.init.text(),
+                base::counted(centers.rows, "centre"));
   }
   return centers;
 }

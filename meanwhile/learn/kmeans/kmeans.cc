@@ -20,6 +20,7 @@
 #include <numeric>
 #include <utility>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 
 namespace meanwhile::learn::kmeans {
@@ -84,8 +85,8 @@ void KMeans::attach(const Attachment& attachment) {
   const auto best_cols = static_cast<std::int64_t>(best_.centers.size()) / K;
   const std::int64_t model_cols = progress_.seeded ? model_.cols : best_cols;  // 0: none yet
   if (model_cols != 0 && model_cols != cols) {
-    throw Error(ErrorKind::kInput, "the centres have {} columns, the data has {}", model_cols,
-                cols);
+    throw Error(ErrorKind::kInput, "the centres have {}, the data has {}",
+                base::counted(model_cols, "column"), cols);
   }
   // Of rows elsewhere the weights are not known here: whoever has them all notices.
   const std::int64_t usable = rows - rows_without_weight(attachment);
@@ -93,9 +94,10 @@ void KMeans::attach(const Attachment& attachment) {
   const bool continued = parameters_.batch_size > 0 && progress_.seeded;
   if (usable == 0) throw Error(ErrorKind::kInput, "every row has weight 0");
   if (parameters_.n_clusters > usable && !continued) {
-    throw Error(
-        ErrorKind::kUsage, "n_clusters is {}, but there are only {} rows{}; ask for at most {}",
-        parameters_.n_clusters, usable, data.weights.empty() ? "" : " of positive weight", usable);
+    throw Error(ErrorKind::kUsage,
+                "n_clusters is {}, but the data has only {}{}; ask for at most {}",
+                parameters_.n_clusters, base::counted(usable, "row"),
+                data.weights.empty() ? "" : " of positive weight", usable);
   }
   job_ = attachment;
   model_.cols = cols;

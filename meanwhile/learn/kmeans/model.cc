@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/kmeans/assign.h"
@@ -14,8 +15,8 @@ namespace {
 
 void check_columns(const Model& model, const data::Dataset& data) {
   if (data::cols(data.x) != model.cols) {
-    throw base::Error(base::ErrorKind::kInput, "the data has {} columns, the model {}",
-                      data::cols(data.x), model.cols);
+    throw base::Error(base::ErrorKind::kInput, "the data has {}, the model {}",
+                      base::counted(data::cols(data.x), "column"), model.cols);
   }
 }
 

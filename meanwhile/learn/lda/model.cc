@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/lda/documents.h"
@@ -90,8 +91,8 @@ void read_together(const data::SafetensorsFile& file, double documents, Model& m
 
 void check_columns(const Measurer& topics, const data::Dataset& data) {
   if (data::cols(data.x) != topics.words()) {
-    throw Error(ErrorKind::kInput, "the data has {} columns, the model {} words",
-                data::cols(data.x), topics.words());
+    throw Error(ErrorKind::kInput, "the data has {}, the model {}",
+                base::counted(data::cols(data.x), "column"), base::counted(topics.words(), "word"));
   }
 }
 

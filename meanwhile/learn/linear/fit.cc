@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/linear/chunks.h"
 #include "meanwhile/learn/linear/class_weights.h"
@@ -40,9 +41,9 @@ void Fit::attach(const Attachment& attachment) {
                   "data; give one of them");
     }
     if (data::cols(job.eval->data.x) != problem.cols || !job.eval->labelled) {
-      throw Error(ErrorKind::kInput, "`eval`: {} columns{}, but the data has {}",
-                  data::cols(job.eval->data.x), job.eval->labelled ? "" : " and no labels",
-                  problem.cols);
+      throw Error(ErrorKind::kInput, "`eval`: {}{}, but the data has {}",
+                  base::counted(data::cols(job.eval->data.x), "column"),
+                  job.eval->labelled ? "" : " and no labels", problem.cols);
     }
     eval = std::make_unique<Examples>(*job.eval, problem);
   }
@@ -50,8 +51,8 @@ void Fit::attach(const Attachment& attachment) {
   for (const data::Shard& one : job.part->shards) busy_shards += one.rows > 0;
   if (w.empty()) w.assign(problem.size(), 0.0);
   if (w.size() != problem.size()) {
-    throw Error(ErrorKind::kInput, "the model has {} weights, but data and parameters ask for {}",
-                w.size(), problem.size());
+    throw Error(ErrorKind::kInput, "the model has {}, but data and parameters ask for {}",
+                base::counted(w.size(), "weight"), problem.size());
   }
   if (progress.stage == StageName::kStatistics) return;
   settle_weights();

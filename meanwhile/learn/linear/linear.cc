@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/learn/linear/stages.h"
 
 namespace meanwhile::learn::linear {
@@ -48,7 +49,8 @@ Outcome Linear::absorb(const exchange::Update& total) {
   enter(stage().absorb(total, outcome));
   if (outcome.phase == Phase::kTrain) {
     if (!progress.ended && progress.round >= fit_.parameters.max_iter) {
-      progress.ended = {Ending::kRanOut, fmt::format("max_iter: {} rounds done", progress.round)};
+      progress.ended = {Ending::kRanOut,
+                        fmt::format("max_iter: {} done", base::counted(progress.round, "round"))};
     }
     if (progress.ended) {
       progress.ended_in = progress.stage;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/learn/linear/stages.h"
 
 namespace meanwhile::learn::linear {
@@ -94,9 +95,8 @@ void open_round(Fit& fit, const Tail& tail, Outcome& outcome) {
     progress.since_best = 0;
     fit.best_w = fit.w;
   } else if (++progress.since_best >= fit.parameters.patience) {
-    progress.ended = {
-        Ending::kStopped,
-        fmt::format("the held-out loss has not fallen for {} rounds", progress.since_best)};
+    progress.ended = {Ending::kStopped, fmt::format("the held-out loss has not fallen for {}",
+                                                    base::counted(progress.since_best, "round"))};
   }
 }
 
