@@ -169,15 +169,6 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   return loaded;
 }
 
-void note_idle(const data::Part& part, int threads, Observer& observer) {
-  const int shards = static_cast<int>(part.shards.size());
-  if (threads <= shards) return;
-  observer.note(fmt::format(
-      "{} of {} threads have nothing to do: the rows are in {} shards; {} makes more, and another "
-      "model",
-      threads - shards, threads, shards, parameter("shards")));
-}
-
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
                                                   Observer& observer) {
   if (!run.resumed || !run.resumed->state) return run.entry->make(run.parameters);

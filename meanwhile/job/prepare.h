@@ -57,10 +57,6 @@ struct LoadedRun {
 // Reads the data; words and columns are matched to those of the run to resume. Collective.
 LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer);
 
-// Says how many of `threads` have nothing to do. Shards are the units of work, and their number is
-// part of the answer: it is the user's to change.
-void note_idle(const data::Part& part, int threads, Observer& observer);
-
 // A new learner, the one of the run to resume, or one that starts from its model on other data.
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
                                                   Observer& observer);

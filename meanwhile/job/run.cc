@@ -20,12 +20,14 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/host.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/job/agree.h"
+#include "meanwhile/job/notes.h"
 #include "meanwhile/job/prepare.h"
 #include "meanwhile/job/run_record.h"
 #include "meanwhile/job/same_run.h"
@@ -70,6 +72,7 @@ class WorkerRun {
       open();
     });
     train(*learner);
+    note_unconverged(*learner, result_.trained, observer_);
     if (worker_.first()) close();
     result_.first = worker_.first();
     return std::move(result_);
@@ -150,7 +153,7 @@ class WorkerRun {
     const int workers = chosen["workers"].get<int>();
     if (runtime_.deployment().open) runtime_.use(workers);
     result_.record["plan"] = chosen;
-    std::string text = fmt::format("plan: {} worker{}", workers, workers == 1 ? "" : "s");
+    std::string text = fmt::format("plan: {}", base::counted(workers, "worker"));
     for (const char* name : {"exchange", "send"}) {
       if (chosen.contains(name)) {
         text += fmt::format(", {} {}", name, chosen[name].get<std::string>());
@@ -362,7 +365,7 @@ Error out_of_memory(const SettledRun& run) {
   const std::string files = run.spec.inputs.empty() ? "" : run.spec.inputs.front().string();
   return Error(ErrorKind::kSystem, "out of memory: {} on {}{} with {}{}", run.entry->name, files,
                run.spec.inputs.size() > 1 ? " and other files" : "", run.parameters.dump(),
-               run.shards == 0 ? "" : fmt::format(" and {} shards", run.shards));
+               run.shards == 0 ? "" : " and " + base::counted(run.shards, "shard"));
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ class KMeans final : public FlatLearner {
   void work(int shard, std::span<double> update) override;
   Outcome absorb(std::span<const double> total) override;
   std::int64_t rounds_left() const override;
+  // Mini-batches are drawn as often as asked for.
+  bool seeks_convergence() const override {
+    return parameters_.tol > 0 && parameters_.batch_size == 0;
+  }
   State state() const override;
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override;

@@ -87,6 +87,7 @@ void take_ending(const Json& ended, job::TrainResult& result) {
   result.done = true;
   result.rounds = base::count_or(ended, "rounds", 0);
   result.stopped_because = base::text_or(ended, "stopped_because", "");
+  result.ending = learn::ended_from_text(result.stopped_because).ending;
   result.objective = base::number_or(ended, "objective", result.objective);
   result.model_sha256 = base::text_or(ended, "model_sha256", "");
   const Json& record = base::member_or_null(ended, "record");
