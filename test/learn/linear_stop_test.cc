@@ -82,6 +82,21 @@ TEST(LinearStop, HeldOutLossThatNoLongerFallsEndsItAndTheBestModelIsKept) {
   }
 }
 
+// A held-out loss that rises for a few rounds may still fall.
+TEST(LinearStop, TenRoundsWithoutALowerHeldOutLossEndItByDefault) {
+  const Labelled data = noise(400, 60, 3);
+  const data::Part eval = data::whole(test::dataset(noise(2000, 60, 5)), 4, 1, 1);
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs}) {
+    Parameters p;
+    p.solver = solver, p.l2 = 0, p.tol = 0;
+    job::TrainOptions options = on(4);
+    options.eval = &eval;
+    const auto t = test::train(Kind::kLogistic, p, test::dataset(data), options);
+    EXPECT_EQ(t.result.stopped_because, "the held-out loss has not fallen for 10 rounds")
+        << to_string(solver);
+  }
+}
+
 TEST(LinearStop, AShareOfTheRowsIsHeldOutAndNeverLearned) {
   // Each row has a column of its own: a weight that is not zero tells who was learned from. The
   // last column is for all, so that there is something to be learned for rows held out.
