@@ -11,7 +11,8 @@ namespace meanwhile::job {
 // part of the answer: it is the user's to change.
 void note_idle(const data::Part& part, int threads, Observer& observer);
 
-// Says that the rounds ran out before the end that the learner looks for.
-void note_unconverged(const learn::Learner& learner, const TrainResult& result, Observer& observer);
+// Says that the rounds ran out before the end that the learner looks for. `parameters`: settled.
+void note_unconverged(const learn::Learner& learner, const base::Json& parameters,
+                      const TrainResult& result, Observer& observer);
 
 }  // namespace meanwhile::job

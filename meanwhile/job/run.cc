@@ -72,7 +72,7 @@ class WorkerRun {
       open();
     });
     train(*learner);
-    note_unconverged(*learner, result_.trained, observer_);
+    note_unconverged(*learner, run_.parameters, result_.trained, observer_);
     if (worker_.first()) close();
     result_.first = worker_.first();
     return std::move(result_);

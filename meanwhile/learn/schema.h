@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meanwhile/learn/auto_count.h"
 #include "meanwhile/learn/described.h"
 #include "meanwhile/learn/learner.h"
 
@@ -24,6 +25,7 @@ struct Parameter {
   std::vector<std::string> choices = {};
   std::string other_text = {};  // what the help calls that other text, such as FILE
   std::int64_t least = 0;       // of a kWhole or kReal
+  bool automatic = false;       // a kWhole that takes the word "auto", too
   bool fixed = false;           // cannot change once there is a state
   bool only_ends_run = false;   // says when a run ends, and changes nothing before (max_iter)
 };
@@ -79,6 +81,10 @@ Schema schema_of(const Parameters& defaults) {
     parameter.choices = choices_of(field);
     if (kIsOpenChoice<Field>) parameter.other_text = "TEXT";
     if (!parameter.choices.empty() && !kIsOpenChoice<Field>) {
+    if (std::is_same_v<Field, AutoCount>) {
+      parameter.type = ParameterType::kWhole;
+      parameter.automatic = true;
+    }
       parameter.type = ParameterType::kChoice;
     }
   });

@@ -98,11 +98,12 @@ std::unique_ptr<RoundLearner> warm_start(const data::SafetensorsFile& state, con
 CalibrationShape shape(std::int64_t clusters, std::int64_t cols, std::int64_t width) {
   constexpr std::int64_t kLeastRows = 512;
   // The first of the rounds is slower than the others.
-  return {{{"n_clusters", clusters}, {"max_iter", 8}, {"tol", 0}, {"init", "random"}},
-          width > 1,
-          cols,
-          width,
-          std::max(kLeastRows, 4 * clusters)};
+  return {
+      {{"n_clusters", clusters}, {"max_iter", 8}, {"tol", 0}, {"init", "random"}, {"n_init", 1}},
+      width > 1,
+      cols,
+      width,
+      std::max(kLeastRows, 4 * clusters)};
 }
 
 std::vector<CalibrationShape> calibration(bool quick) {

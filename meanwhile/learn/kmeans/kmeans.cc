@@ -101,6 +101,8 @@ void KMeans::attach(const Attachment& attachment) {
   }
   job_ = attachment;
   model_.cols = cols;
+  if (given_centers_) starts_ = 1;
+  if (starts_ == 0) starts_ = starts(parameters_, rows, attachment.part->stored);
   std::vector<data::RowRange> here;
   for (const data::Shard& shard : attachment.part->shards) {
     here.insert(here.end(), shard.blocks.begin(), shard.blocks.end());
@@ -204,8 +206,8 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
   outcome.record["trial"] = progress_.trial;
   // A run that is resumed after its end has no best trial: its centres are those of the best.
   const bool better = best_.centers.empty() || inertia < best_.inertia;
-  if (better) best_ = {model_.centers, model_.counts, inertia, progress_.round};
-  if (progress_.trial + 1 < parameters_.n_init && !given_centers_) {
+  if (better) best_ = {model_.centers, model_.counts, inertia, progress_.round, progress_.ended};
+  if (progress_.trial + 1 < starts_) {
     Progress next;
     next.trial = progress_.trial + 1;
     next.rounds = progress_.rounds;
@@ -218,14 +220,19 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
   model_.counts = std::move(best_.counts);
   progress_.round = best_.rounds;
   outcome.objective = best_.inertia;
+  // A state of version 0.1.0 does not say how its best trial ended.
+  const Ended ended = best_.ended ? best_.ended : progress_.ended;
   best_ = {};
-  const Ended ended = std::exchange(progress_.ended, {});
+  progress_.ended = {};
   outcome.ending = ended.ending;
   outcome.because = ended.because;
+  if (starts_ > 1 && !parameters_.n_init.number) outcome.record["chosen"] = {{"n_init", starts_}};
 }
 
-std::int64_t KMeans::rounds_left() const {
-  const std::int64_t more_trials = given_centers_ ? 0 : parameters_.n_init - 1 - progress_.trial;
+std::int64_t KMeans::rounds_left() const { return rounds_left(std::max<std::int64_t>(1, starts_)); }
+
+std::int64_t KMeans::rounds_left(std::int64_t starts) const {
+  const std::int64_t more_trials = std::max<std::int64_t>(0, starts - 1 - progress_.trial);
   return std::max<std::int64_t>(0, parameters_.max_iter * (1 + more_trials) - progress_.round);
 }
 

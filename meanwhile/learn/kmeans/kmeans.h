@@ -49,7 +49,7 @@ class KMeans final : public FlatLearner {
  private:
   // Carried from round to round, besides the model.
   struct Progress {
-    std::int64_t trial = 0;   // of n_init
+    std::int64_t trial = 0;   // of starts_
     std::int64_t round = 0;   // of this trial
     std::int64_t rounds = 0;  // of all trials
     bool seeded = false;      // this trial has centres
@@ -63,9 +63,11 @@ class KMeans final : public FlatLearner {
     std::vector<double> centers, counts;
     double inertia = 0;
     std::int64_t rounds = 0;
+    Ended ended;
   };
 
   UpdateView view() const;
+  std::int64_t rounds_left(std::int64_t starts) const;
   void read_seeding(const data::SafetensorsFile& file, const Json& numbers);
   void start_trial();
   void prepare_round();
@@ -93,6 +95,7 @@ class KMeans final : public FlatLearner {
   Progress progress_;
   Best best_;
   bool given_centers_ = false;
+  std::int64_t starts_ = 0;             // 0: not known before the rows are
   std::optional<Carried> interrupted_;  // a seeding, until attach() goes on with it
 
   // While attached.
