@@ -19,13 +19,17 @@ std::span<const std::byte> bytes_of(const T* data, std::int64_t begin, std::int6
   return std::as_bytes(std::span(data + begin, static_cast<std::size_t>(end - begin)));
 }
 
-void add(base::Sha256& hash, std::span<const std::byte> bytes, bool release) {
+// Entries [begin, end) of an array of `size`.
+template <class T>
+void add(base::Sha256& hash, const T* array, std::int64_t size, std::int64_t begin,
+         std::int64_t end, bool release) {
   // A block of wide rows is large; at most so much of a mapped file is in memory for it.
   constexpr std::size_t kStep = std::size_t{1} << 20;
+  const std::span<const std::byte> bytes = bytes_of(array, begin, end);
   for (std::size_t at = 0; at < bytes.size(); at += kStep) {
     const auto step = bytes.subspan(at, std::min(kStep, bytes.size() - at));
     hash.add(step);
-    if (release) base::release_mapped(step);
+    if (release) base::release_mapped_around(step, bytes_of(array, 0, size));
   }
 }
 
@@ -38,10 +42,11 @@ void add_rows(const M& m, RowRange rows, bool release, base::Sha256& hash) {
       lengths[static_cast<std::size_t>(i - rows.begin)] = m.row_start[i + 1] - m.row_start[i];
     }
     hash.add(bytes_of(lengths.data(), 0, rows.end - rows.begin));
-    add(hash, bytes_of(m.columns, first, last), release);
-    add(hash, bytes_of(m.values, first, last), release);
+    const std::int64_t size = m.row_start[m.rows];
+    add(hash, m.columns, size, first, last, release);
+    add(hash, m.values, size, first, last, release);
   } else {
-    add(hash, bytes_of(m.values, rows.begin * m.cols, rows.end * m.cols), release);
+    add(hash, m.values, m.rows * m.cols, rows.begin * m.cols, rows.end * m.cols, release);
   }
 }
 

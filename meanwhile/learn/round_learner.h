@@ -14,6 +14,7 @@
 
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/part.h"
+#include "meanwhile/data/release_rows.h"
 #include "meanwhile/exchange/update.h"
 #include "meanwhile/learn/learner.h"
 #include "meanwhile/learn/shard_memory.h"
@@ -32,6 +33,11 @@ struct Attachment {
   // cache that grows with the rows.
   bool release = false;
   base::ThreadPool* pool = nullptr;  // for absorb(); idle then
+
+  // After these rows of `part` were used.
+  void leave(data::RowRange rows) const {
+    if (release) data::release_rows(part->data.x, rows);
+  }
 };
 
 // Thread safety: work() is called for different shards at the same time; nothing else is.

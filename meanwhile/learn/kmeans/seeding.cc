@@ -130,7 +130,7 @@ const SeedDistances::Shard& SeedDistances::look(int shard) {
         known.distances[at] = distances[i];
         known.nearest[at] = static_cast<std::int32_t>(batch.first) + labels[i];
       }
-      if (job_.job.release) release_rows(job_.job.part->data.x, block);
+      job_.job.leave(block);
     }
     known.seen = batch.first + batch.seeds.K;
   }

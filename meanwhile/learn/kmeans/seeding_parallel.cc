@@ -63,6 +63,8 @@ class ParallelSeeding final : public Seeding {
           if (step_ == Step::kCount) ++update[s];
           if (step_ == Step::kShow)
             copy_row(job_.job.part->data.x, job_.metric, row, update.subspan(at++ * D, D));
+            job_.job.leave({row, row + 1});
+          }
         }
       }
     }

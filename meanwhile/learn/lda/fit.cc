@@ -102,6 +102,7 @@ void Fit::measure_held_out(int s, std::span<double> update) const {
       read_document(job.eval->data.x, row, document);
       measurer->add(document, document_number(document), true, true, scratch, sums);
     }
+    if (job.release && job.eval->data.mapped) data::release_rows(job.eval->data.x, block);
   }
   sums.put(update);
 }

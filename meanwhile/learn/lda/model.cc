@@ -193,6 +193,7 @@ void mixtures(const Measurer& topics, const data::Dataset& data, std::int64_t be
                  double* to = values.data() + static_cast<std::size_t>(row - begin) * K;
                  for (std::size_t k = 0; k < K; ++k) to[k] = gamma[k] / sum;
                }
+               if (data.mapped) data::release_rows(data.x, {first, last});
              });
 }
 
@@ -218,6 +219,7 @@ Json evaluate(const Model& model, const data::Dataset& data, int threads) {
                               block_sums[block]);
                  counter.add(document.words, counts[thread]);
                }
+               if (data.mapped) data::release_rows(data.x, {first, last});
              });
   Sums sums;
   for (const Sums& part : block_sums) sums.add(part);

@@ -34,6 +34,7 @@ void Fit::attach(const Attachment& attachment) {
   feature_names = job.part->data.feature_names;
   examples = std::make_unique<Examples>(*job.part, problem);
   examples->hold_out(parameters.validation_fraction, job.seed);
+  if (job.release) examples->release_after_use();
   if (job.eval != nullptr) {
     if (parameters.validation_fraction > 0) {
       throw Error(ErrorKind::kUsage,
@@ -46,6 +47,7 @@ void Fit::attach(const Attachment& attachment) {
                   job.eval->labelled ? "" : " and no labels", problem.cols);
     }
     eval = std::make_unique<Examples>(*job.eval, problem);
+    if (job.release && job.eval->data.mapped) eval->release_after_use();
   }
   busy_shards = 0;
   for (const data::Shard& one : job.part->shards) busy_shards += one.rows > 0;
