@@ -30,7 +30,7 @@ struct Attachment {
   const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards; or none
   std::uint64_t seed = 0;
   // The data is mapped and larger than the memory it may use: release rows after use, and keep no
-  // cache that grows with the rows.
+  // cache that grows with the rows but a few numbers for each.
   bool release = false;
   base::ThreadPool* pool = nullptr;  // for absorb(); idle then
 

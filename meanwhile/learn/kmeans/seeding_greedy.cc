@@ -52,7 +52,6 @@ class GreedySeeding final : public Seeding {
       const auto T = static_cast<std::size_t>(tried_.K);
       try_rows(rows, distances, update.subspan(s * T, T));
     }
-    distances_.leave(shard);
   }
 
   bool absorb(std::span<const double> total) override {
