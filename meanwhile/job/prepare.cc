@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/clip.h"
@@ -206,6 +207,13 @@ bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
     return false;
   }
   return ended.ending != learn::Ending::kRanOut || learner.rounds_left() == 0;
+}
+
+Error out_of_memory(const SettledRun& run) {
+  const std::string files = run.spec.inputs.empty() ? "" : run.spec.inputs.front().string();
+  return Error(ErrorKind::kSystem, "out of memory: {} on {}{} with {}{}", run.entry->name, files,
+               run.spec.inputs.size() > 1 ? " and other files" : "", run.parameters.dump(),
+               run.shards == 0 ? "" : " and " + base::counted(run.shards, "shard"));
 }
 
 }  // namespace meanwhile::job

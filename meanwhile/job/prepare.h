@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/data/part.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/job/run_directory.h"
@@ -65,5 +66,9 @@ std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const L
 // for changes that. The state says so, not run.json, which is written after it.
 bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
                   const learn::RoundLearner& learner);
+
+// The error of a run that asked for more memory than there is. A vector that cannot be says neither
+// how long it was to be nor what for.
+base::Error out_of_memory(const SettledRun& run);
 
 }  // namespace meanwhile::job
