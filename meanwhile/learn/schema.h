@@ -28,6 +28,7 @@ struct Parameter {
   bool automatic = false;       // a kWhole that takes the word "auto", too
   bool fixed = false;           // cannot change once there is a state
   bool only_ends_run = false;   // says when a run ends, and changes nothing before (max_iter)
+  bool rare = false;            // few users need it: the short help leaves it out
 };
 
 class Schema {
@@ -46,6 +47,7 @@ class Schema {
   Schema& fix(const std::vector<std::string>& names);
   Schema& ends_run(const std::vector<std::string>& names);
   Schema& least(std::int64_t value, const std::vector<std::string>& names);
+  Schema& rare(const std::vector<std::string>& names);
   // Removes parameters that the learner has no use for; they keep their defaults.
   Schema& drop(const std::vector<std::string>& names);
 
@@ -79,12 +81,12 @@ Schema schema_of(const Parameters& defaults) {
     using Field = std::decay_t<decltype(field)>;
     Parameter& parameter = parameters.emplace_back(parameter_of(name, help, presets.at(name)));
     parameter.choices = choices_of(field);
-    if (kIsOpenChoice<Field>) parameter.other_text = "TEXT";
-    if (!parameter.choices.empty() && !kIsOpenChoice<Field>) {
     if (std::is_same_v<Field, AutoCount>) {
       parameter.type = ParameterType::kWhole;
       parameter.automatic = true;
     }
+    if (kIsOpenChoice<Field>) parameter.other_text = "TEXT";
+    if (!parameter.choices.empty() && !kIsOpenChoice<Field>) {
       parameter.type = ParameterType::kChoice;
     }
   });

@@ -49,6 +49,11 @@ class Submit {
                                  observer);
     }();
     report(context, run);
+    std::vector<std::string> common = flags_.common();
+    for (const char* name : {"--shards", "--store", "--lease", "--json", "--quiet"}) {
+      common.emplace_back(name);
+    }
+    table.common(common);
     return kExitDone;
   }
 

@@ -129,6 +129,12 @@ Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, 
   store_job_.add_to(table);
   store_.add_prices(table);
   table.footer("\n" + entry.examples);
+  std::vector<std::string> common = flags_.common();
+  for (const char* name :
+       {"--threads", "--memory-limit", "--time-limit", "--store", "--out", "--json", "--quiet"}) {
+    common.emplace_back(name);
+  }
+  table.common(common);
 }
 
 Medium Train::medium(const Launched& launch) const {
