@@ -50,10 +50,6 @@ Json point_json(const Point& point) {
 
 namespace {
 
-std::string money(double price) {
-  return price >= 0.095 || price == 0 ? fmt::format("{:.2f}", price) : fmt::format("{:.2g}", price);
-}
-
 class Plan {
  public:
   Plan(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {

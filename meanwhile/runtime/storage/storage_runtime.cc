@@ -248,7 +248,9 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   record["data"]["paths"] = names_of(spec.inputs);
   record["data"]["sha256"] = loaded.part.sha256;
   if (!run.eval.empty()) record["eval"] = run.eval;
-  return {submit_training(training, lease_s, threads, *opened), std::move(record)};
+  const learn::Shape shape = job::shape_of(loaded.part);
+  const std::vector<learn::Stretch> course = learner->course(shape);
+  return {submit_training(training, lease_s, threads, *opened), std::move(record), shape, course};
 }
 
 namespace {
