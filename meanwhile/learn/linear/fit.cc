@@ -19,7 +19,7 @@ Fit::Fit(Kind asked, Parameters given) : kind(asked), parameters(settled(asked, 
 
 bool Fit::uses_moments() const {
   return parameters.solver == Solver::kLbfgs || parameters.solver == Solver::kHybrid ||
-         parameters.standardize || dense ||
+         parameters.standardize || dense || parameters.l1 > 0 ||
          (parameters.solver == Solver::kAuto && parameters.send == Send::kModel);
 }
 

@@ -15,7 +15,8 @@ namespace meanwhile::learn::linear {
 Linear::Linear(Kind kind, Parameters parameters)
     : fit_(kind, std::move(parameters)), stages_{statistics_stage(fit_), rate_stage(fit_),
                                                  model_stage(fit_),      gradient_stage(fit_),
-                                                 lbfgs_stage(fit_),      score_stage(fit_)} {}
+                                                 lbfgs_stage(fit_),      prune_stage(fit_),
+                                                 score_stage(fit_)} {}
 
 Linear::~Linear() = default;
 
@@ -35,8 +36,8 @@ void Linear::enter(StageName next) {
   Progress& progress = fit_.progress;
   if (next == progress.stage) return;
   progress.stage = next;
-  // The score belongs to the stage before.
-  if (next != StageName::kScore) {
+  // Pruning and the score belong to the stage before.
+  if (next < StageName::kPrune) {
     progress.stage_round = 0;
     progress.recent.clear();
   }

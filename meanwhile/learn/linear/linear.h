@@ -56,7 +56,7 @@ class Linear final : public RoundLearner {
 
   bool complete_ = false;  // restored from a state that had converged: it cannot go on
   Fit fit_;
-  std::array<std::unique_ptr<LinearStage>, 6> stages_;  // in the order of StageName
+  std::array<std::unique_ptr<LinearStage>, 7> stages_;  // in the order of StageName
 };
 
 }  // namespace meanwhile::learn::linear

@@ -29,14 +29,15 @@ exchange::Block rest_block(std::size_t numbers) {
 StageName LinearStage::finish(Outcome& /*outcome*/) {
   // Rounds that ran out may be given more: the model they would have gone on from is kept.
   const bool ran_out = fit_.progress.ended.ending == Ending::kRanOut;
-  if (ran_out && (!fit_.best_w.empty() || !fit_.mean_w.empty())) fit_.last_w = fit_.w;
+  const bool changes = !fit_.best_w.empty() || !fit_.mean_w.empty() || fit_.prunes();
+  if (ran_out && changes) fit_.last_w = fit_.w;
   if (!fit_.best_w.empty()) {
     fit_.w = fit_.best_w;
   } else if (!fit_.mean_w.empty()) {
     fit_.w = fit_.mean_w;
   }
   fit_.problem.loss.smoothing = 0;
-  return StageName::kScore;
+  return fit_.prunes() ? StageName::kPrune : StageName::kScore;
 }
 
 void score_held_out(const Fit& fit, int shard, Tail& tail) {
