@@ -30,7 +30,7 @@ def points(rows, cols):
 
 
 def kmeans(path, clusters, rounds, shards):
-    return ["kmeans", path, "--n-clusters", clusters, "--init", "random", "--tol", "0", "--max-iter", rounds, "--shards", shards]
+    return ["kmeans", path, "--n-clusters", clusters, "--init", "random", "--n-init", "1", "--tol", "0", "--max-iter", rounds, "--shards", shards]
 
 
 def train(flags, environment=None):

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
 #include <system_error>
@@ -74,6 +75,19 @@ MappedFile::~MappedFile() {
 }
 
 void release_mapped(std::span<const std::byte> bytes) { advise(bytes, MADV_DONTNEED); }
+
+void release_mapped_around(std::span<const std::byte> bytes, std::span<const std::byte> array) {
+  constexpr std::uintptr_t kAround = std::uintptr_t{2} << 20;
+  if (bytes.empty()) return;
+  const auto address = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const std::uintptr_t first =
+      std::max(address(array.data()), address(bytes.data()) / kAround * kAround);
+  const std::uintptr_t last =
+      std::min(address(array.data() + array.size()),
+               (address(bytes.data() + bytes.size()) + kAround - 1) / kAround * kAround);
+  release_mapped({reinterpret_cast<const std::byte*>(first), last - first});
+}
+
 void populate_mapped(std::span<const std::byte> bytes) { advise(bytes, MADV_POPULATE_READ); }
 
 FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {

@@ -33,6 +33,9 @@ class MappedFile {
 // from the file when touched. REQUIRES: `bytes` lie in a MappedFile. Memory of a Buffer is given
 // back by discard_pages (buffer.h), which loses its content.
 void release_mapped(std::span<const std::byte> bytes);
+// The same for all of `array` in the 2 MiB of addresses that `bytes`, a part of it, lie in:
+// touching a page of a file maps others around it, as far as the system likes within a huge page.
+void release_mapped_around(std::span<const std::byte> bytes, std::span<const std::byte> array);
 
 // Maps all pages of `bytes` of a MappedFile now, so that no later access waits for one. Best
 // effort.

@@ -66,6 +66,7 @@ void check_values(const M& m, std::int64_t first, std::int64_t last, int threads
   // enough that the cost of a task does not count.
   constexpr std::int64_t kPiece = (std::int64_t{1} << 20) / std::int64_t{sizeof(T)};
   const std::int64_t count = last - first;
+  const std::span<const std::byte> array = std::as_bytes(view(m.values, stored(m)));
   const std::int64_t pieces = count / kPiece + (count % kPiece != 0);
   const auto work = [&](std::int64_t piece, int) {
     const std::int64_t begin = first + piece * kPiece;
@@ -78,7 +79,7 @@ void check_values(const M& m, std::int64_t first, std::int64_t last, int threads
                         "them in",
                         place(m, begin + (bad - values.begin())), *bad);
     }
-    if (mapped) base::release_mapped(std::as_bytes(values));
+    if (mapped) base::release_mapped_around(std::as_bytes(values), array);
   };
   // The pool starts tasks in order and throws the failure of the lowest: the first bad value.
   base::ThreadPool(static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads)))

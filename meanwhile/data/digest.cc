@@ -8,6 +8,7 @@
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/sha256.h"
+#include "meanwhile/data/release_rows.h"
 #include "meanwhile/data/safetensors.h"
 
 namespace meanwhile::data {
@@ -91,6 +92,9 @@ std::vector<Digest> block_digests(const Dataset& data, std::span<const RowRange>
       if (!data.labels.empty()) hash.add(bytes_of(data.labels.data(), rows.begin, rows.end));
       digests[b] = hash.digest();
     }
+    // The system has mapped what lies around, too.
+    const auto first = static_cast<std::size_t>(run * kRun);
+    if (data.mapped) release_rows(data.x, {blocks[first].begin, blocks[end - 1].end});
   });
   return digests;
 }

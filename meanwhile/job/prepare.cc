@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/clip.h"
@@ -216,15 +217,6 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   return loaded;
 }
 
-void note_idle(const data::Part& part, int threads, Observer& observer) {
-  const int shards = static_cast<int>(part.shards.size());
-  if (threads <= shards) return;
-  observer.note(fmt::format(
-      "{} of {} threads have nothing to do: the rows are in {} shards; {} makes more, and another "
-      "model",
-      threads - shards, threads, shards, parameter("shards")));
-}
-
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
                                                   Observer& observer) {
   if (!run.resumed || !run.resumed->state) return run.entry->make(run.parameters);
@@ -262,6 +254,13 @@ bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
     return false;
   }
   return ended.ending != learn::Ending::kRanOut || learner.rounds_left() == 0;
+}
+
+Error out_of_memory(const SettledRun& run) {
+  const std::string files = run.spec.inputs.empty() ? "" : run.spec.inputs.front().string();
+  return Error(ErrorKind::kSystem, "out of memory: {} on {}{} with {}{}", run.entry->name, files,
+               run.spec.inputs.size() > 1 ? " and other files" : "", run.parameters.dump(),
+               run.shards == 0 ? "" : " and " + base::counted(run.shards, "shard"));
 }
 
 }  // namespace meanwhile::job

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/data/part.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/job/run_directory.h"
@@ -57,10 +58,6 @@ struct LoadedRun {
 // Reads the data; words and columns are matched to those of the run to resume. Collective.
 LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer);
 
-// Says how many of `threads` have nothing to do. Shards are the units of work, and their number is
-// part of the answer: it is the user's to change.
-void note_idle(const data::Part& part, int threads, Observer& observer);
-
 // A new learner, the one of the run to resume, or one that starts from its model on other data.
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
                                                   Observer& observer);
@@ -69,5 +66,9 @@ std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const L
 // for changes that. The state says so, not run.json, which is written after it.
 bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
                   const learn::RoundLearner& learner);
+
+// The error of a run that asked for more memory than there is. A vector that cannot be says neither
+// how long it was to be nor what for.
+base::Error out_of_memory(const SettledRun& run);
 
 }  // namespace meanwhile::job

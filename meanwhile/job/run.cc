@@ -20,12 +20,14 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/host.h"
 #include "meanwhile/base/simd.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/job/agree.h"
+#include "meanwhile/job/notes.h"
 #include "meanwhile/job/prepare.h"
 #include "meanwhile/job/run_record.h"
 #include "meanwhile/job/same_run.h"
@@ -70,6 +72,7 @@ class WorkerRun {
       open();
     });
     train(*learner);
+    note_unconverged(*learner, run_.parameters, result_.trained, observer_);
     if (worker_.first()) close();
     result_.first = worker_.first();
     return std::move(result_);
@@ -150,7 +153,7 @@ class WorkerRun {
     const int workers = chosen["workers"].get<int>();
     if (runtime_.deployment().open) runtime_.use(workers);
     result_.record["plan"] = chosen;
-    std::string text = fmt::format("plan: {} worker{}", workers, workers == 1 ? "" : "s");
+    std::string text = fmt::format("plan: {}", base::counted(workers, "worker"));
     for (const char* name : {"exchange", "send"}) {
       if (chosen.contains(name)) {
         text += fmt::format(", {} {}", name, chosen[name].get<std::string>());
@@ -310,15 +313,16 @@ class WorkerRun {
         if (!compared->note.empty()) observer_.note(compared->note);
       }
     }
+    const auto keep = [&](const std::string& name) {
+      if (trained.record.contains(name)) record[name] = fields[name] = trained.record[name];
+    };
+    keep("chosen");
+    for (const std::string& name : run_.entry->measures_in_json) keep(name);
     directory_->write_run(fields);
     record["rounds"] = trained.rounds;
     record["stopped_because"] = trained.stopped_because;
     record["finished"] = trained.done;
     record["objective"] = trained.objective;  // null when no round was finished
-    if (trained.record.contains("chosen")) record["chosen"] = trained.record["chosen"];
-    for (const std::string& name : run_.entry->measures_in_json) {
-      if (trained.record.contains(name)) record[name] = trained.record[name];
-    }
     record["threads"] = trained.threads;
     record["workers"] = trained.workers;
     record["shards"] = trained.shards;
@@ -355,14 +359,6 @@ SettledRun settle_with_out(const RunSpec& spec, const learn::Registry& registry)
   if (out.empty()) out = run.resumed ? spec.resume : next_run(spec.learner);
   if (!spec.out.empty() || !run.resumed) check_out(out);
   return run;
-}
-
-// A vector that cannot be says neither how long it was to be nor what for.
-Error out_of_memory(const SettledRun& run) {
-  const std::string files = run.spec.inputs.empty() ? "" : run.spec.inputs.front().string();
-  return Error(ErrorKind::kSystem, "out of memory: {} on {}{} with {}{}", run.entry->name, files,
-               run.spec.inputs.size() > 1 ? " and other files" : "", run.parameters.dump(),
-               run.shards == 0 ? "" : fmt::format(" and {} shards", run.shards));
 }
 
 }  // namespace

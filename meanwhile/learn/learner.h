@@ -75,6 +75,10 @@ class Learner {
   // An upper bound on the kTrain rounds still to come: for estimates of the time left.
   virtual std::int64_t rounds_left() const = 0;
 
+  // Whether a run that used up its rounds has fallen short: the learner looks for an end of its
+  // own, such as a tolerance, and has not come to it.
+  virtual bool seeks_convergence() const { return false; }
+
   // Complete between any two rounds: another learner that is restored from it continues with the
   // same bits.
   virtual State state() const = 0;

@@ -14,6 +14,7 @@
 
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/part.h"
+#include "meanwhile/data/release_rows.h"
 #include "meanwhile/exchange/update.h"
 #include "meanwhile/learn/learner.h"
 #include "meanwhile/learn/shard_memory.h"
@@ -29,9 +30,14 @@ struct Attachment {
   const data::Part* eval = nullptr;  // held-out rows, dealt to as many shards; or none
   std::uint64_t seed = 0;
   // The data is mapped and larger than the memory it may use: release rows after use, and keep no
-  // cache that grows with the rows.
+  // cache that grows with the rows but a few numbers for each.
   bool release = false;
   base::ThreadPool* pool = nullptr;  // for absorb(); idle then
+
+  // After these rows of `part` were used.
+  void leave(data::RowRange rows) const {
+    if (release) data::release_rows(part->data.x, rows);
+  }
 };
 
 // Thread safety: work() is called for different shards at the same time; nothing else is.

@@ -40,6 +40,11 @@ Schema& Schema::least(std::int64_t value, const std::vector<std::string>& names)
   return *this;
 }
 
+Schema& Schema::rare(const std::vector<std::string>& names) {
+  for (const std::string& name : names) at(name).rare = true;
+  return *this;
+}
+
 Schema& Schema::drop(const std::vector<std::string>& names) {
   std::erase_if(parameters_, [&](const Parameter& parameter) {
     return std::find(names.begin(), names.end(), parameter.name) != names.end();

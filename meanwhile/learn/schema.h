@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meanwhile/learn/auto_count.h"
 #include "meanwhile/learn/described.h"
 #include "meanwhile/learn/learner.h"
 
@@ -24,8 +25,10 @@ struct Parameter {
   std::vector<std::string> choices = {};
   std::string other_text = {};  // what the help calls that other text, such as FILE
   std::int64_t least = 0;       // of a kWhole or kReal
+  bool automatic = false;       // a kWhole that takes the word "auto", too
   bool fixed = false;           // cannot change once there is a state
   bool only_ends_run = false;   // says when a run ends, and changes nothing before (max_iter)
+  bool rare = false;            // few users need it: the short help leaves it out
 };
 
 class Schema {
@@ -44,6 +47,7 @@ class Schema {
   Schema& fix(const std::vector<std::string>& names);
   Schema& ends_run(const std::vector<std::string>& names);
   Schema& least(std::int64_t value, const std::vector<std::string>& names);
+  Schema& rare(const std::vector<std::string>& names);
   // Removes parameters that the learner has no use for; they keep their defaults.
   Schema& drop(const std::vector<std::string>& names);
 
@@ -77,6 +81,10 @@ Schema schema_of(const Parameters& defaults) {
     using Field = std::decay_t<decltype(field)>;
     Parameter& parameter = parameters.emplace_back(parameter_of(name, help, presets.at(name)));
     parameter.choices = choices_of(field);
+    if (std::is_same_v<Field, AutoCount>) {
+      parameter.type = ParameterType::kWhole;
+      parameter.automatic = true;
+    }
     if (kIsOpenChoice<Field>) parameter.other_text = "TEXT";
     if (!parameter.choices.empty() && !kIsOpenChoice<Field>) {
       parameter.type = ParameterType::kChoice;

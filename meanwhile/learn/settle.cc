@@ -23,8 +23,12 @@ namespace {
 void check(const Parameter& parameter, const Json& value) {
   switch (parameter.type) {
     case ParameterType::kWhole:
+      if (parameter.automatic && value == kAuto) return;
       if (!value.is_number_integer() || value.get<std::int64_t>() < parameter.least) {
-        refuse(parameter, fmt::format("a whole number of at least {}", parameter.least), value);
+        refuse(parameter,
+               fmt::format("a whole number of at least {}{}", parameter.least,
+                           parameter.automatic ? ", or auto" : ""),
+               value);
       }
       return;
     case ParameterType::kReal: {

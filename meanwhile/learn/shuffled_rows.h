@@ -35,6 +35,7 @@ class ShuffledRows {
   // The next rows, shuffled; none at the end. Valid until the next call.
   std::span<const std::int64_t> next() {
     window_.clear();
+    window_begin_ = next_;
     for (std::size_t taken = 0; taken < kWindow && next_ < blocks_.size(); ++taken, ++next_) {
       const auto& [block, position] = blocks_[next_];
       for (std::int64_t row = block.begin; row < block.end; ++row) {
@@ -45,6 +46,12 @@ class ShuffledRows {
     // A window of skipped rows only is no end.
     if (window_.empty() && next_ < blocks_.size()) return next();
     return window_;
+  }
+
+  // Calls use(rows) for each block that the rows of the last call are from.
+  template <class Use>
+  void for_window(Use&& use) const {
+    for (std::size_t i = window_begin_; i < next_; ++i) use(blocks_[i].rows);
   }
 
  private:
@@ -71,7 +78,7 @@ class ShuffledRows {
   const Skip skip_;
   std::uint64_t state_ = 0;
   std::vector<Block> blocks_;
-  std::size_t next_ = 0;
+  std::size_t window_begin_ = 0, next_ = 0;
   std::vector<std::int64_t> window_;
 };
 

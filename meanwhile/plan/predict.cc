@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/exchange/allreduce.h"
 #include "meanwhile/exchange/tree.h"
@@ -61,8 +62,9 @@ bool alone(const Machine& machine, const Setting& setting, int workers) {
 
 void check(const Machine& machine, const Job& job, const Setting& setting, int workers) {
   const auto refuse = [&](const char* what) {
-    throw Error(ErrorKind::kInput, "{} rows x {} columns with {} values stored: {}", job.shape.rows,
-                job.shape.cols, job.shape.stored, what);
+    throw Error(ErrorKind::kInput, "{} x {} with {} stored: {}",
+                base::counted(job.shape.rows, "row"), base::counted(job.shape.cols, "column"),
+                base::counted(job.shape.stored, "value"), what);
   };
   if (job.shape.rows < 1) refuse("expected at least one row");
   if (job.shape.cols < 1) refuse("expected at least one column");
@@ -229,8 +231,8 @@ Point predict(const Machine& machine, const Job& job, const Setting& setting, in
   constexpr double kTooLong = 3e11;  // ten thousand years
   if (!(point.seconds + point.seed + point.score < kTooLong)) {
     throw Error(ErrorKind::kInput,
-                "machine '{}' would take {:.3g} s with {} workers: is its profile right?",
-                machine.name, point.seconds + point.seed + point.score, workers);
+                "machine '{}' would take {:.3g} s with {}: is its profile right?", machine.name,
+                point.seconds + point.seed + point.score, base::counted(workers, "worker"));
   }
   point.speedup = sequential_seconds(machine, job) / point.seconds;
   point.efficiency = point.speedup / point.processes;

@@ -80,3 +80,25 @@ def check_defaults_give_a_good_model_by_every_way(box):
             objectives[flags] = result["objective"]
         best = min(objectives.values())
         expect(max(objectives.values()) < 1.03 * best, (learner, objectives))
+
+
+def check_a_run_that_used_up_its_rounds_says_that_it_has_not_converged(box):
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    note = "note: not converged after 2 rounds; --max-iter gives it more\n"
+    for flags, short in (("", True), ("--solver lbfgs", True), ("--tol 0", False), ("--solver sgd", False),
+                         ("--send gradient", False)):
+        said = box.run(f"train logistic rows.libsvm --max-iter 2 {flags} --out a").stderr
+        expect((note in said) == short, f"{flags}: {said}")
+    expect("not converged" not in box.run("train logistic rows.libsvm --out a").stderr, "it has converged")
+    for flags, short in (("", True), ("--tol 0", False), ("--batch-size 50", False)):
+        said = box.run(f"train kmeans rows.libsvm --n-clusters 20 --init random --max-iter 2 {flags} --out a").stderr
+        expect((note in said) == short, f"{flags}: {said}")
+
+
+def check_inspect_shows_the_held_out_loss_of_the_model_that_was_kept(box):
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    trained = box.json("train logistic rows.libsvm --validation-fraction 0.3 --l2 0 --patience 2 --solver lbfgs --out a")
+    shown = box.json("inspect a")
+    expect(shown["held_out_loss"] == trained["held_out_loss"], (shown, trained))
+    expect(shown["last_round"]["held_out_loss"] > shown["held_out_loss"], shown["last_round"])
+    expect("held_out_accuracy" in shown and shown["chosen"]["solver"] == "lbfgs", shown)

@@ -286,3 +286,27 @@ def check_calibrate_by_ranks_measures_the_network(box):
     # What cannot be written is known before anything is measured, and said once.
     done = box.run("calibrate --quick --out two.toml/three.toml", code=None, ranks=2)
     expect(done.returncode != 0 and done.stderr.count("is not a directory") == 1, done.stderr)
+
+
+def check_a_prediction_is_shown_where_it_was_asked_for_or_measured(box):
+    write_data(box)
+    (box / "here.toml").write_text(PROFILE)
+    for name, flags, shown, hint in (("plain", "", False, False), ("planned", "--plan", True, True),
+                                     ("verbose", "--verbose", True, True),
+                                     ("measured", "--machine here.toml", True, False)):
+        said = box.run(f"train svm rows.libsvm --out {name} {flags}").stderr
+        expect((("predicted " in said), ("meanwhile calibrate" in said)) == (shown, hint), said)
+        expect("predicted" in box.record(name)["audit"]["seconds"], box.record(name)["audit"])
+
+
+def check_a_job_that_is_submitted_is_predicted(box):
+    write_data(box)
+    (box / "here.toml").write_text(PROFILE)
+    submit = "submit kmeans x.npy --n-clusters 3 --shards 4 --store"
+    predicted = box.json(f"{submit} a --machine here.toml")["predicted"]
+    expect(predicted["machine"] == "here" and [p["workers"] for p in predicted["points"]][0] == 1, predicted)
+    plan = box.json("plan kmeans --rows 900 --dims 6 --n-clusters 3 --shards 4 --workers 1 --machine here.toml --runtime storage")
+    expect(near(predicted["points"][0]["seconds"], plan["points"][0]["total_seconds"], 1e-6), (predicted, plan["points"]))
+    expect("predicted" not in box.run(f"{submit} b").stderr, "a guess that nobody asked for")
+    expect("predicted, at most: " in box.run(f"{submit} c --verbose").stderr, "no prediction")
+    expect(" with 1 worker" in (said := box.run(f"{submit} d --machine here.toml").stderr), said)

@@ -23,8 +23,10 @@ struct Trained {
   std::vector<job::RoundEvent> rounds;
 };
 
-Trained train(const data::Dataset& data, const Parameters& parameters,
-              job::TrainOptions options = {}, std::vector<double> centers = {}) {
+// One start, unless `parameters` say how many.
+Trained train(const data::Dataset& data, Parameters parameters, job::TrainOptions options = {},
+              std::vector<double> centers = {}) {
+  if (!parameters.n_init.number) parameters.n_init = 1;
   KMeans kmeans(parameters);
   if (!centers.empty()) kmeans.set_initial_centers(std::move(centers), data::cols(data.x));
   Trained trained;
@@ -294,6 +296,7 @@ TEST(KMeans, AStateRestoredMidwayGivesTheSameBits) {
   for (const std::int64_t batch : {0, 300}) {
     const Parameters whole{.n_clusters = 8,
                            .init = InitMethod::kGreedy,
+                           .n_init = 1,
                            .max_iter = 12,
                            .tol = 0,
                            .batch_size = batch};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "test/learn/linear_serial.h"
 
 namespace meanwhile::learn::linear {
@@ -24,7 +25,8 @@ TEST(LinearStop, MaxIterIsTheNumberOfRounds) {
       p.solver = solver, p.max_iter = most, p.tol = 0;
       const auto t = test::train(Kind::kLogistic, p, test::dataset(data));
       EXPECT_EQ(t.result.rounds, most) << to_string(solver);
-      EXPECT_EQ(t.result.stopped_because, fmt::format("max_iter: {} rounds done", most));
+      EXPECT_EQ(t.result.stopped_because,
+                fmt::format("max_iter: {} done", base::counted(most, "round")));
       EXPECT_TRUE(t.result.done);
       // The score is that of the model that is kept, whatever the last round looked at.
       const test::SerialLinear serial{data, "logistic", 2, false, true, 0, p.l2};
@@ -77,6 +79,21 @@ TEST(LinearStop, HeldOutLossThatNoLongerFallsEndsItAndTheBestModelIsKept) {
     }
     EXPECT_EQ(t.result.rounds, best_round + 4) << to_string(solver);
     EXPECT_NEAR(evaluate(t.model, eval.data, 1)["loss"], best, 1e-12) << to_string(solver);
+  }
+}
+
+// A held-out loss that rises for a few rounds may still fall.
+TEST(LinearStop, TenRoundsWithoutALowerHeldOutLossEndItByDefault) {
+  const Labelled data = noise(400, 60, 3);
+  const data::Part eval = data::whole(test::dataset(noise(2000, 60, 5)), 4, 1, 1);
+  for (const Solver solver : {Solver::kSgd, Solver::kLbfgs}) {
+    Parameters p;
+    p.solver = solver, p.l2 = 0, p.tol = 0;
+    job::TrainOptions options = on(4);
+    options.eval = &eval;
+    const auto t = test::train(Kind::kLogistic, p, test::dataset(data), options);
+    EXPECT_EQ(t.result.stopped_because, "the held-out loss has not fallen for 10 rounds")
+        << to_string(solver);
   }
 }
 

@@ -33,7 +33,23 @@ TEST(Settle, AGivenValueGoesBeforeThatOfTheRunAndThatBeforeTheDefault) {
   EXPECT_EQ(settled.at("n_clusters"), 3);
   EXPECT_EQ(settled.at("max_iter"), 9);
   EXPECT_EQ(settled.at("tol"), 0.5);
-  EXPECT_EQ(settled.at("n_init"), 1);
+  EXPECT_EQ(settled.at("n_init"), "auto");
+}
+
+TEST(Settle, ACountThatMayBeLeftOpenIsAWholeNumberOrAuto) {
+  EXPECT_EQ(settle(entry("kmeans"), nullptr, {{"n_init", 3}}).at("n_init"), 3);
+  EXPECT_EQ(settle(entry("kmeans"), nullptr, {{"n_init", "auto"}}).at("n_init"), "auto");
+  for (const Json& bad : {Json(0), Json(1.5), Json("many"), Json(nullptr)}) {
+    EXPECT_THAT(usage_error_of([&] {
+                  settle(entry("kmeans"), nullptr, {{"n_init", bad}});
+                }),
+                HasSubstr("a whole number of at least 1, or auto"));
+  }
+  // Of other counts the word is no value.
+  EXPECT_THAT(usage_error_of([&] {
+                settle(entry("kmeans"), nullptr, {{"n_clusters", "auto"}});
+              }),
+              HasSubstr("a whole number of at least 1, got \"auto\""));
 }
 
 TEST(Settle, TheOrderOfParametersDoesNotDependOnWhoGaveThem) {

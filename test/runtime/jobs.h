@@ -93,8 +93,11 @@ inline Kind toy(const job::ToyParameters& parameters = {}) {
           job::toy_data(300, 3)};
 }
 
+// One start, unless `parameters` say how many.
 inline Kind kmeans(const std::string& name, const Json& parameters, bool sparse = false) {
-  const auto settled = learn::kmeans::parameters_from_json(parameters);
+  Json given = {{"n_init", 1}};
+  given.update(parameters);
+  const auto settled = learn::kmeans::parameters_from_json(given);
   return {name, [=] { return std::make_unique<learn::kmeans::KMeans>(settled); },
           sparse ? sparse_data(500, 6, 2, 3) : labelled_data(500, 4, 2, 3)};
 }

@@ -75,7 +75,9 @@ class Run : public testing::Test {
   RunSpec spec(const std::string& out, const std::string& learner = "kmeans") const {
     RunSpec spec;
     spec.learner = learner;
-    if (learner == "kmeans") spec.parameters = {{"n_clusters", 3}, {"max_iter", 5}, {"tol", 0}};
+    if (learner == "kmeans") {
+      spec.parameters = {{"n_clusters", 3}, {"n_init", 1}, {"max_iter", 5}, {"tol", 0}};
+    }
     spec.inputs = {folder_ / "rows.csv"};
     spec.seed = 4;
     spec.shards = 5;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/host.h"
@@ -130,8 +131,11 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
   progress.clear();
   const base::Json here = base::machine();
   machine.description = fmt::format(
-      "{}, {} threads, measured {}{}", here.value("cpu", ""), threads_, base::iso_time(),
-      transport == nullptr ? "" : fmt::format(", a worker is one of {} ranks", transport->size()));
+      "{}, {}, measured {}{}", here.value("cpu", ""), base::counted(threads_, "thread"),
+      base::iso_time(),
+      transport == nullptr
+          ? ""
+          : fmt::format(", a worker is one of {}", base::counted(transport->size(), "rank")));
   machine.price.hour = store_.prices().per_hour;
   machine.price.million_requests = store_.prices().per_million_requests;
   if (transport != nullptr && transport->rank() > 0) return kExitDone;
@@ -154,8 +158,9 @@ std::string Calibrate::summary(const plan::Machine& machine, double seconds) con
   const auto per_second = [](double value) {
     return bytes_shown(static_cast<std::int64_t>(value)) + "/s";
   };
-  std::string text = fmt::format("{} rates of learners, memory {}, disk {}", machine.rates.size(),
-                                 per_second(machine.memory), per_second(machine.disk));
+  std::string text =
+      fmt::format("{} of learners, memory {}, disk {}", base::counted(machine.rates.size(), "rate"),
+                  per_second(machine.memory), per_second(machine.disk));
   if (machine.cores > 1) {
     text += fmt::format(", {} threads are {:.2f} times one", machine.cores,
                         machine.cores * machine.together);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/host.h"
 #include "meanwhile/base/parallel.h"
@@ -80,9 +81,10 @@ struct Convert {
                              {"peak_rss_bytes", base::peak_rss_bytes()},
                              {"out", out}}));
     } else {
-      console.say(fmt::format("{}: {} rows x {} columns, {} values, {}, in {}\n", out, result.rows,
-                              result.cols, result.stored, bytes_shown(result.bytes),
-                              duration(seconds)));
+      console.say(
+          fmt::format("{}: {} x {}, {}, {}, in {}\n", out, base::counted(result.rows, "row"),
+                      base::counted(result.cols, "column"), base::counted(result.stored, "value"),
+                      bytes_shown(result.bytes), duration(seconds)));
     }
     return kExitDone;
   }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/host.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
@@ -91,9 +92,10 @@ class Fetch {
     if (json_) console.out(json_line(record));
     const std::string path = shell_quoted(directory.path().string());
     console.say(fmt::format(
-        "{} of {} rows x {} columns: {} rounds, {}\n{}run directory: {}\n\n"
+        "{} of {} x {}: {}, {}\n{}run directory: {}\n\n"
         "next:\n  {} inspect {}\n",
-        job.learner, job.data.rows(), job.data.cols, base::count_or(record, "rounds", 0),
+        job.learner, base::counted(job.data.rows(), "row"), base::counted(job.data.cols, "column"),
+        base::counted(base::count_or(record, "rounds", 0), "round"),
         base::text_or(record, "stopped_because", ""), bill_text(record["bill"]), path,
         shell_quoted(context.command_line.front()), path));
     return kExitDone;
@@ -120,8 +122,8 @@ class Cancel {
     if (left == 0) store_.tidy();
     context.console.say(fmt::format("job {} is no longer at {}\n", job.id, store_.url()));
     if (left > 0) {
-      context.console.say(fmt::format(
-          "note: {} workers are still running; they will stop at their next heartbeat\n", left));
+      context.console.say(fmt::format("note: {} still running, to stop at the next heartbeat\n",
+                                      base::counted(left, "worker")));
     }
     return kExitDone;
   }

@@ -54,17 +54,24 @@ Json files_in(const fs::path& folder) {
   return sizes;
 }
 
-// `check`: also of the newest state.
-Json inspect_run(const fs::path& path, bool check, learn::Reading& reading) {
+// `check`: also of the newest state. Measures of the model, such as the held-out loss, are those of
+// the round that looked at it: the last round of training may have looked at another.
+Json inspect_run(const learn::Registry& registry, const fs::path& path, bool check,
+                 learn::Reading& reading) {
   const job::RunDirectory run = job::RunDirectory::open(path, reading);
   const Json& record = run.run();
   if (check) learn::open_newest(path, reading);
   Json json = {{"run", path.string()}};
   for (const char* key :
-       {"learner", "status", "stopped_because", "rounds", "objective", "parameters", "seed",
-        "shards", "threads", "workers", "simd", "data", "started", "ended", "seconds",
+       {"learner", "status", "stopped_because", "rounds", "objective", "chosen", "parameters",
+        "seed", "shards", "threads", "workers", "simd", "data", "started", "ended", "seconds",
         "peak_rss_bytes", "model_sha256", "error"}) {
     if (record.contains(key)) json[key] = record[key];
+  }
+  const learn::Entry* entry = registry.find(base::text_or(record, "learner", ""));
+  for (const std::string& name :
+       entry == nullptr ? std::vector<std::string>() : entry->measures_in_json) {
+    if (record.contains(name)) json[name] = record[name];
   }
   json["last_round"] = last_metrics(path);
   json["files"] = files_in(path);
@@ -122,10 +129,10 @@ struct Inspect {
     const fs::path path = input.files().front();
     const bool one = input.files().size() == 1;
     learn::Reading reading{input.unsealed()};
-    const Json found = one && job::RunDirectory::is_run(path) ? inspect_run(path, check, reading)
-                       : one && learn::holds_model(path)
-                           ? inspect_model(context.registry, path, reading)
-                           : inspect_files(input, check);
+    const Json found =
+        one && job::RunDirectory::is_run(path) ? inspect_run(context.registry, path, check, reading)
+        : one && learn::holds_model(path)      ? inspect_model(context.registry, path, reading)
+                                               : inspect_files(input, check);
     say_notes(context.console, reading.notes);
     context.console.show(json ? json_line(found) : shown(found));
     return kExitDone;

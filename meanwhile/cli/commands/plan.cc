@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/cli/commands/commands.h"
@@ -48,14 +49,6 @@ Json point_json(const Point& point) {
 }
 
 namespace {
-
-std::string workers_shown(int workers) {
-  return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
-}
-
-std::string money(double price) {
-  return price >= 0.095 || price == 0 ? fmt::format("{:.2f}", price) : fmt::format("{:.2g}", price);
-}
 
 class Plan {
  public:
@@ -203,7 +196,7 @@ std::string Plan::table(std::span<const Point> points, const plan::Choice& choic
 std::string Plan::wish_text(const plan::Choice& choice) const {
   std::string text;
   const auto row = [&](const char* name, const Point& point) {
-    text += fmt::format("  {:<18} {:>12}, {}, {}\n", name, workers_shown(point.workers),
+    text += fmt::format("  {:<18} {:>12}, {}, {}\n", name, base::counted(point.workers, "worker"),
                         duration(plan::total_seconds(point)), money(point.total_price));
   };
   row("fastest", choice.fastest);
@@ -258,9 +251,10 @@ int Plan::strong(const Context& context) {
   } else {
     const Json about = head();
     context.console.out(
-        fmt::format("{} of {} rows x {} columns, {} rounds at most, on {} ({})\n{}\n\n{}\n{}\n{}{}",
-                    flags_.entry().name, flags_.job().shape.rows, flags_.job().shape.cols,
-                    about["rounds"].get<double>(), flags_.machine().name,
+        fmt::format("{} of {} x {}, {} at most, on {} ({})\n{}\n\n{}\n{}\n{}{}",
+                    flags_.entry().name, base::counted(flags_.job().shape.rows, "row"),
+                    base::counted(flags_.job().shape.cols, "column"),
+                    base::counted(about["rounds"].get<double>(), "round"), flags_.machine().name,
                     job::runtime_name(flags_.setting().medium), flags_.machine().description,
                     table(points, choice), plan_text(points, choice, context.console.width()),
                     answer(choice), wish_text(choice)));
@@ -271,7 +265,7 @@ int Plan::strong(const Context& context) {
   if (wish_.budget) wish += fmt::format("{}for {}", wish.empty() ? "" : " ", money(*wish_.budget));
   context.console.error(fmt::format(
       "no number of workers looked at ({} to {}) does it {}; the nearest is {}: {} for {}",
-      workers.front(), workers.back(), wish, workers_shown(choice.answer.workers),
+      workers.front(), workers.back(), wish, base::counted(choice.answer.workers, "worker"),
       duration(plan::total_seconds(choice.answer)), money(choice.answer.total_price)));
   return kExitFailed;
 }

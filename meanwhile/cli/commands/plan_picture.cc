@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/report/curve.h"
 
 namespace meanwhile::cli {
@@ -21,9 +22,8 @@ report::Curve curve_of(std::span<const plan::Point> points, const plan::Choice& 
   report::Series series{"predicted", {}};
   for (const plan::Point& point : points) series.points.emplace_back(point.workers, value(point));
   curve.series.push_back(std::move(series));
-  curve.mark = report::Mark{
-      static_cast<double>(choice.answer.workers),
-      fmt::format("{} worker{}", choice.answer.workers, choice.answer.workers == 1 ? "" : "s")};
+  curve.mark = report::Mark{static_cast<double>(choice.answer.workers),
+                            base::counted(choice.answer.workers, "worker")};
   return curve;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
@@ -65,7 +66,7 @@ Json to_json(const Simulated& outcome) {
 // The seconds of round after round, and what was predicted.
 report::Curve curve_of(const Simulated& outcome) {
   report::Curve curve;
-  curve.title = fmt::format("{} workers", outcome.workers);
+  curve.title = base::counted(outcome.workers, "worker");
   curve.x_label = "round";
   curve.y_label = "seconds a round";
   report::Series simulated{"simulated", {}}, predicted{"predicted", {}, true};
@@ -144,10 +145,12 @@ class Simulate {
   }
 
   std::string text(const Simulated& outcome, int width) const {
-    std::string text = fmt::format(
-        "{} of {} rows x {} columns, {} rounds at most, on {} ({})\n{}\n", flags_.entry().name,
-        flags_.job().shape.rows, flags_.job().shape.cols, outcome.rounds.size(),
-        flags_.machine().name, job::runtime_name(flags_.setting().medium), faults_text());
+    std::string text =
+        fmt::format("{} of {} x {}, {} at most, on {} ({})\n{}\n", flags_.entry().name,
+                    base::counted(flags_.job().shape.rows, "row"),
+                    base::counted(flags_.job().shape.cols, "column"),
+                    base::counted(outcome.rounds.size(), "round"), flags_.machine().name,
+                    job::runtime_name(flags_.setting().medium), faults_text());
     if (!outcome.rounds.empty()) {
       text += fmt::format("\n{}\n", report::as_text(curve_of(outcome), width, kRows));
     }
@@ -167,9 +170,10 @@ class Simulate {
     part("exchange", outcome.exchange);
     part("absorb", outcome.absorb);
     part("recovery", outcome.recovery);
-    if (outcome.deaths > 0) text += fmt::format("{} deaths\n", outcome.deaths);
+    if (outcome.deaths > 0) text += base::counted(outcome.deaths, "death") + "\n";
     if (outcome.speculated > 0) {
-      text += fmt::format("{} updates made in the place of somebody late\n", outcome.speculated);
+      text += fmt::format("{} made in the place of a late worker\n",
+                          base::counted(outcome.speculated, "update"));
     }
     return text + fmt::format(
                       "{} for {:.2f}; predicted without faults: {} for {:.2f}: {:.2f} "
@@ -181,8 +185,8 @@ class Simulate {
 
   // What is asked for, in words.
   std::string faults_text() const {
-    std::string text = fmt::format("{} workers, seed {}: work varies by {:.3g} %", workers_, seed_,
-                                   100 * faults_.jitter);
+    std::string text = fmt::format("{}, seed {}: work varies by {:.3g} %",
+                                   base::counted(workers_, "worker"), seed_, 100 * faults_.jitter);
     if (faults_.stragglers > 0) {
       text += fmt::format("; {:.3g} % are {:.3g} times as slow in a round",
                           100 * faults_.stragglers, faults_.slowdown);

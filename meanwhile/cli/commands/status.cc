@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/store_flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -72,14 +73,15 @@ class StatusCommand {
 
  private:
   static std::string text(const runtime::JobRecord& job, const runtime::Status& status) {
-    std::string text = fmt::format("job {}: {} of {} rows x {} columns, {} shards, submitted {}\n",
-                                   job.id, job.learner, job.data.rows(), job.data.cols,
-                                   job.shards(), base::text_or(job.about, "submitted", "?"));
+    std::string text = fmt::format(
+        "job {}: {} of {} x {}, {}, submitted {}\n", job.id, job.learner,
+        base::counted(job.data.rows(), "row"), base::counted(job.data.cols, "column"),
+        base::counted(job.shards(), "shard"), base::text_or(job.about, "submitted", "?"));
     text += status.state;
     if (status.state == "failed") {
       text += fmt::format(": {}", base::text_or(status.result, "error", ""));
     }
-    text += fmt::format(": {} rounds done", status.rounds);
+    text += fmt::format(": {} done", base::counted(status.rounds, "round"));
     if (status.state == "done") {
       return text + fmt::format(", {}\n", base::text_or(status.result, "stopped_because", ""));
     }
@@ -93,9 +95,9 @@ class StatusCommand {
     }
     text += "\n";
     if (status.state == "uploading" || status.state == "failed") return text;
-    text += fmt::format("step {}: {} of {} updates are there; {} messages\n", status.step,
+    text += fmt::format("step {}: {} of {} updates are there; {}\n", status.step,
                         static_cast<std::size_t>(job.shards()) - status.missing.size(),
-                        job.shards(), status.messages);
+                        job.shards(), base::counted(status.messages, "message"));
     if (status.workers.empty()) text += "no workers\n";
     for (const runtime::LiveRecord& record : status.workers) text += line(job, record);
     return text;

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
@@ -24,6 +25,7 @@
 
 namespace meanwhile::cli {
 
+using base::counted;
 using base::Error;
 using base::ErrorKind;
 using base::Json;
@@ -49,10 +51,6 @@ std::string last_measures(const learn::Entry& entry, const Json& record) {
   return text.empty() ? text : text + "\n";
 }
 
-std::string counted(int number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 // "8 threads", "2 workers of 4 threads".
 std::string crew(const job::TrainResult& trained) {
   const std::string threads = counted(trained.threads, "thread");
@@ -75,6 +73,7 @@ class Train {
   int report(const Context& context, const job::RunResult& result) const;
   int show(const Context& context, const job::RunResult& result) const;
   std::string text_of(const job::RunResult& result) const;
+  std::string audit_text(const job::RunResult& result) const;
 
   RunFlags flags_;
   StoreFlags store_;
@@ -84,7 +83,7 @@ class Train {
   Flag threads_flag_, workers_flag_;
   double time_limit_ = 0, timeout_ = transport::kDeadlineSeconds, checkpoint_seconds_ = 10;
   std::int64_t memory_limit_ = 0;
-  bool plan_ = false, json_ = false, quiet_ = false;
+  bool plan_ = false, json_ = false, quiet_ = false, verbose_ = false;
 };
 
 Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
@@ -123,10 +122,19 @@ Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, 
   job(table.text("--out", out_, "run directory to write; default: runs/LEARNER-N")).type("DIR");
   job(table.toggle("--json", json_, "print the result as one JSON object"));
   job(table.toggle("--quiet", quiet_, "print nothing but errors"));
+  job(table.toggle("--verbose", verbose_,
+                   "compare what was predicted with what it took, as after --plan or with a "
+                   "profile of this machine"));
   store_.add_to(table, false);
   store_job_.add_to(table);
   store_.add_prices(table);
   table.footer("\n" + entry.examples);
+  std::vector<std::string> common = flags_.common();
+  for (const char* name :
+       {"--threads", "--memory-limit", "--time-limit", "--store", "--out", "--json", "--quiet"}) {
+    common.emplace_back(name);
+  }
+  table.common(common);
 }
 
 Medium Train::medium(const Launched& launch) const {
@@ -239,22 +247,29 @@ int Train::report(const Context& context, const job::RunResult& result) const {
   return kExitDone;
 }
 
+// Predicted beside measured. The generic profile is a guess at any machine, and is far off on most:
+// a run that did not ask for a prediction says nothing of it. run.json has the audit of every run.
+std::string Train::audit_text(const job::RunResult& result) const {
+  if (result.compared.empty()) return {};
+  if (result.record["audit"].value("machine", "") != "generic") return result.compared;
+  if (!plan_ && !verbose_) return {};
+  return result.compared + "'meanwhile calibrate' measures this machine, for better predictions\n";
+}
+
 std::string Train::text_of(const job::RunResult& result) const {
   const Json& record = result.record;
   const job::TrainResult& trained = result.trained;
-  const bool guessed =
-      !result.compared.empty() && record["audit"].value("machine", "") == "generic";
   return fmt::format(
-      "{} of {} rows x {} columns: {} rounds, {}\n"
-      "objective {:.9g}, {} of training after {} of reading, {}, {} shards, {}\n"
-      "{}{}{}{}",
-      flags_.entry().name, record["data"]["rows"].get<std::int64_t>(),
-      record["data"]["cols"].get<std::int64_t>(), trained.rounds, trained.stopped_because,
-      trained.objective, duration(trained.train_s), duration(record["seconds"]["load"]),
-      crew(trained), trained.shards, record["simd"].get<std::string>(),
+      "{} of {} x {}: {}, {}\n"
+      "objective {:.9g}, {} of training after {} of reading, {}, {}, {}\n"
+      "{}{}{}",
+      flags_.entry().name, counted(record["data"]["rows"].get<std::int64_t>(), "row"),
+      counted(record["data"]["cols"].get<std::int64_t>(), "column"),
+      counted(trained.rounds, "round"), trained.stopped_because, trained.objective,
+      duration(trained.train_s), duration(record["seconds"]["load"]), crew(trained),
+      counted(trained.shards, "shard"), record["simd"].get<std::string>(),
       last_measures(flags_.entry(), trained.record),
-      record.contains("bill") ? bill_text(record["bill"]) : "", result.compared,
-      guessed ? "'meanwhile calibrate' measures this machine, for better predictions\n" : "");
+      record.contains("bill") ? bill_text(record["bill"]) : "", audit_text(result));
 }
 
 int Train::show(const Context& context, const job::RunResult& result) const {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "meanwhile/base/clock.h"
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/simd.h"
@@ -109,17 +110,18 @@ class WorkerCommand {
       console.out(json_line(json));
     }
     const std::string made = fmt::format(
-        "{} updates made here{}", result.updates,
+        "{} made here{}", base::counted(result.updates, "update"),
         result.wasted == 0 ? ""
                            : fmt::format(", {} of which another worker had first", result.wasted));
     const std::string program = shell_quoted(context.command_line.front());
     switch (result.ending) {
       case runtime::Ending::kDone:
         console.say(
-            fmt::format("the job is done: {} rounds, {}; {}\n\nnext:\n  {} fetch --store "
+            fmt::format("the job is done: {}, {}; {}\n\nnext:\n  {} fetch --store "
                         "{} --out DIR\n",
-                        result.rounds, base::text_or(result.ended, "stopped_because", ""), made,
-                        program, shell_quoted(store_.url())));
+                        base::counted(result.rounds, "round"),
+                        base::text_or(result.ended, "stopped_because", ""), made, program,
+                        shell_quoted(store_.url())));
         return kExitDone;
       case runtime::Ending::kGone:
         console.say(fmt::format("the job is no longer at {}; {}\n", store_.url(), made));

@@ -7,6 +7,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/help_format.h"
 
 namespace meanwhile::cli {
 
@@ -32,8 +33,10 @@ bool is_hidden(const CLI::Option& option) { return option.get_group().empty(); }
 
 std::vector<FlagTable::FlagEntry> flag_entries(const CLI::App& app) {
   std::vector<FlagTable::FlagEntry> flags;
+  bool rare = false;
   for (const CLI::Option* option : app.get_options({})) {
     if (is_hidden(*option)) continue;
+    rare = rare || is_rare(*option);
     const std::string type = option->get_type_name();
     for (const std::string& name : option->get_lnames()) {
       flags.push_back({"--" + name, first_line(option->get_description()), choices_of(*option),
@@ -41,6 +44,7 @@ std::vector<FlagTable::FlagEntry> flag_entries(const CLI::App& app) {
                        type.find("FILE") != type.npos || type.find("DIR") != type.npos});
     }
   }
+  if (rare) flags.push_back({"--help-all", "help with all flags", {}});
   return flags;
 }
 
@@ -87,6 +91,16 @@ FlagTable FlagTable::command(const std::string& name, const std::string& help) c
 }
 
 void FlagTable::footer(const std::string& text) const { app_->footer(text); }
+
+void FlagTable::common(const std::vector<std::string>& names) const {
+  for (CLI::Option* option : app_->get_options({})) {
+    const std::vector<std::string>& known = option->get_lnames();
+    const bool shown = option->get_positional() || option == app_->get_help_ptr() ||
+                       (!known.empty() &&
+                        std::find(names.begin(), names.end(), "--" + known.front()) != names.end());
+    mark_rare(*option, !shown);
+  }
+}
 
 bool FlagTable::parsed() const { return app_->parsed(); }
 

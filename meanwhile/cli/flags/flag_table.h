@@ -56,6 +56,9 @@ class FlagTable {
   FlagTable command(const std::string& name, const std::string& help) const;
   // Text below the help.
   void footer(const std::string& text) const;
+  // The flags that --help shows, by name; the others are for --help-all. Without this call --help
+  // shows all. After the last flag was added.
+  void common(const std::vector<std::string>& names) const;
   // After parsing: whether this command was named.
   bool parsed() const;
 

@@ -41,6 +41,10 @@ void ParameterFlags::add(const FlagTable& table, Slot& slot) {
   const auto parse = [name, &slot, &parameter](const std::string& text) {
     switch (parameter.type) {
       case ParameterType::kWhole:
+        if (parameter.automatic && text == learn::kAuto) {
+          slot.value = text;
+          break;
+        }
         slot.value =
             parse_whole(name, text, parameter.least, std::numeric_limits<std::int64_t>::max());
         break;
@@ -58,7 +62,7 @@ void ParameterFlags::add(const FlagTable& table, Slot& slot) {
       table.parsed_by(name, parse, parameter.help).shown_default(preset_text(parameter.preset));
   switch (parameter.type) {
     case ParameterType::kWhole:
-      slot.flag.type("N");
+      parameter.automatic ? slot.flag.choices({learn::kAuto}, "N") : slot.flag.type("N");
       break;
     case ParameterType::kReal:
       slot.flag.type("X");

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/flags/flags.h"
@@ -155,8 +156,8 @@ learn::Shape PlanFlags::shape() const {
   }
   if (nonzeros_ > 0) {
     if (nonzeros_ / shape.rows > shape.cols) {
-      throw Error(ErrorKind::kUsage, "--nonzeros {}: more than {} rows x {} columns hold",
-                  nonzeros_, shape.rows, shape.cols);
+      throw Error(ErrorKind::kUsage, "--nonzeros {}: more than {} x {} hold", nonzeros_,
+                  base::counted(shape.rows, "row"), base::counted(shape.cols, "column"));
     }
     shape.stored = nonzeros_;
     shape.sparse = true;
@@ -194,8 +195,8 @@ void PlanFlags::settle() {
   job_.course = learner->course(job_.shape);
   const double outputs = learner->cost(job_.shape).outputs;
   if (outputs > static_cast<double>(job_.shape.rows)) {
-    throw Error(ErrorKind::kInput, "{} clusters or classes, but there are only {} rows", outputs,
-                job_.shape.rows);
+    throw Error(ErrorKind::kInput, "{} clusters or classes, but the data has only {}", outputs,
+                base::counted(job_.shape.rows, "row"));
   }
   for (learn::Stretch& stretch : job_.course) {
     if (rounds_ > 0 && stretch.phase == learn::Phase::kTrain) stretch.rounds = rounds_;

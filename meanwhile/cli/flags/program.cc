@@ -55,8 +55,8 @@ Error unknown_word(const CLI::App& app, const std::string& typed, const std::str
   if (word.size() > 1 && word[0] == '-') {
     const std::string flag = word.substr(0, word.find('='));
     const std::vector<std::string> known = flag_names_of(app);
-    return Error(ErrorKind::kUsage, "unknown flag {}{}\nflags of '{}': {}", flag,
-                 did_you_mean(flag, known), typed, listed(known));
+    return Error(ErrorKind::kUsage, "unknown flag {}{}\n'{} --help-all' shows all flags", flag,
+                 did_you_mean(flag, known), typed);
   }
   const std::vector<std::string> known = subcommands_of(app);
   if (known.empty()) return Error(ErrorKind::kUsage, "'{}' takes no argument '{}'", typed, word);
@@ -105,7 +105,7 @@ Program::Program(const std::string& name, const std::string& help, const std::st
   app_->set_version_flag("--version", version);
   app_->require_subcommand(0, 1);
   app_->option_defaults()->take_last();
-  app_->formatter(help_format());
+  app_->formatter(help_format(help_all_));
 }
 
 Program::~Program() = default;
@@ -127,7 +127,10 @@ std::string Program::help_of(std::span<const std::string> words) const {
 
 std::optional<std::string> Program::parse(const std::vector<std::string>& given) {
   if (!given.empty() && given[0] == "help") return help_of(std::span(given).subspan(1));
-  const std::vector<std::string> words = with_learner_first(*app_, given);
+  std::vector<std::string> words = with_learner_first(*app_, given);
+  const auto all = std::find(words.begin(), words.end(), "--help-all");
+  help_all_ = all != words.end();
+  if (help_all_) *all = "--help";
   try {
     app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {

@@ -21,13 +21,14 @@ class Program {
   FlagTable table() const;
 
   // Parses the words after the program's name. Flags may come before a learner's name. Returns the
-  // help or the version if that was asked for: nothing is to be run then. THROWS Error(kUsage) that
-  // names what is wrong, what is known and what was probably meant.
+  // help (--help, or --help-all with rare flags) or the version if that was asked for: nothing is
+  // to be run then. THROWS Error(kUsage) that names what is wrong and what was probably meant.
   std::optional<std::string> parse(const std::vector<std::string>& words);
 
  private:
   std::string help_of(std::span<const std::string> words) const;
 
+  bool help_all_ = false;  // rare flags, too
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -1,12 +1,13 @@
 #include "meanwhile/cli/flags/run_flags.h"
 
 #include "meanwhile/base/simd.h"
+#include "meanwhile/cli/output/flag_name.h"
 
 namespace meanwhile::cli {
 
 RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(entry) {
-  input_.add_to(table);
   parameters_.emplace(table, entry);
+  input_.add_to(table);
   const auto job = [](const Flag& flag) { return flag.group("Job"); };
   seed_flag_ = job(table.whole("--seed", seed_, "seed of all random numbers", 0));
   shards_flag_ = job(table.whole("--shards", shards_,
@@ -22,6 +23,19 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
   job(table.choice("--simd", simd_, base::simd_targets(),
                    "use at most this instruction set; results do not change"));
   job(table.text("--resume", resume_, "run directory to go on with")).type("DIR");
+}
+
+std::vector<std::string> RunFlags::common() const {
+  std::vector<std::string> names = {"--format", "--seed", "--eval", "--resume"};
+  for (const learn::Parameter& parameter : entry_.schema.parameters()) {
+    if (!parameter.rare) names.push_back(flag_name(parameter.name));
+  }
+  const std::vector<std::string> reading =
+      entry_.of_text
+          ? std::vector<std::string>{"--vocabulary", "--min-df", "--stop-words"}
+          : std::vector<std::string>{"--label-column", "--weight-column", "--ignore-column"};
+  names.insert(names.end(), reading.begin(), reading.end());
+  return names;
 }
 
 job::RunSpec RunFlags::spec() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "meanwhile/cli/flags/flag_table.h"
 #include "meanwhile/cli/flags/input_flags.h"
@@ -19,6 +20,8 @@ class RunFlags {
 
   const learn::Entry& entry() const { return entry_; }
   const InputFlags& input() const { return input_; }
+  // The flags of a run that most users need, by name.
+  std::vector<std::string> common() const;
   // After parsing. THROWS Error(kUsage, kInput) for files that are missing.
   job::RunSpec spec() const;
 

@@ -68,6 +68,10 @@ std::string bytes_shown(std::int64_t bytes) {
   return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
+std::string money(double price) {
+  return price >= 0.095 || price == 0 ? fmt::format("{:.2f}", price) : fmt::format("{:.2g}", price);
+}
+
 std::string json_line(const Json& json) {
   return base::printable(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }

@@ -16,6 +16,9 @@ std::string shown(const base::Json& object);
 // "53.4 kB", "1.2 GB": powers of 1000.
 std::string bytes_shown(std::int64_t bytes);
 
+// "1.20", "0.0034": of the currency in which a profile has its prices.
+std::string money(double price);
+
 // One line of JSON; what is not UTF-8 is replaced.
 std::string json_line(const base::Json& json);
 

@@ -285,7 +285,7 @@ std::string features_in(const Archive& archive) {
               list_text(names));
 }
 
-Dataset read(const BinaryFile& file, const ReadOptions&) {
+Dataset read_archive(const BinaryFile& file, const ReadOptions&) {
   try {
     const Archive archive(file.bytes, file.owner, file.name);
     if (archive.names().empty()) throw Error(ErrorKind::kInput, "holds no arrays");
@@ -315,7 +315,7 @@ Dataset read(const BinaryFile& file, const ReadOptions&) {
 }
 
 // A zip archive whose first member is an array.
-Match recognise(const FileStart& start) {
+Match recognise_archive(const FileStart& start) {
   if (!start.bytes.starts_with(std::string_view("PK\x03\x04", 4))) return Match::kNo;
   return start.bytes.substr(0, 300).find(".npy") != start.bytes.npos ? Match::kCertain : Match::kNo;
 }
@@ -328,9 +328,9 @@ constinit const Reader kNpzReader = {
     .file_names = {"*.npz"},
     .recognised_by = "a zip archive with `.npy` in its first name",
     .gives = "dense or sparse, weights, labels",
-    .recognise = recognise,
+    .recognise = recognise_archive,
     .has_roles = true,
-    .kind = BinaryKind{.read = read},
+    .kind = BinaryKind{.read = read_archive},
 };
 
 }  // namespace meanwhile::data

@@ -137,7 +137,8 @@ std::int64_t check_rows(std::span<const std::int64_t> row_start,
     largest = std::max(largest, check_row(row_start, columns, row));
     const std::size_t unreleased = static_cast<std::size_t>(row_start[row + 1]) - released;
     if (mapped && unreleased >= kRelease) {
-      base::release_mapped(std::as_bytes(columns.subspan(released, unreleased)));
+      base::release_mapped_around(std::as_bytes(columns.subspan(released, unreleased)),
+                                  std::as_bytes(columns));
       released += unreleased;
     }
   }

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "meanwhile/base/file.h"
 #include "meanwhile/base/simd.h"
+#include "meanwhile/data/release_rows.h"
 
 namespace meanwhile::learn::kmeans {
 
@@ -182,7 +182,7 @@ Spread measure_spread(const data::Matrix& x, std::span<const data::RowRange> row
           };
           const auto leave = [&](std::int64_t i) {
             const std::int64_t row = ids[static_cast<std::size_t>(i)];
-            if (release) release_rows(x, {row, row + 1});
+            if (release) data::release_rows(x, {row, row + 1});
           };
           for (std::int64_t i = 0; i < sampled; ++i) {
             const auto row = sample(i);
@@ -312,38 +312,6 @@ void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<do
         }
         if (metric == Metric::kCosine) {
           for (double& value : out) value *= inverse;
-        }
-      },
-      x);
-}
-
-namespace {
-
-// Lets go of entries [begin, end) of an array of `size`, and of all else in their 2 MiB of
-// addresses. Touching a page of a file maps others around it, as far as the system likes within a
-// huge page; those belong to rows of other shards, which may have let go of them already.
-template <class T>
-void release_around(const T* array, std::int64_t size, std::int64_t begin, std::int64_t end) {
-  constexpr std::uintptr_t kAround = std::uintptr_t{2} << 20;
-  const auto address = [](const T* at) { return reinterpret_cast<std::uintptr_t>(at); };
-  const std::uintptr_t first = std::max(address(array), address(array + begin) / kAround * kAround);
-  const std::uintptr_t last =
-      std::min(address(array + size), (address(array + end) + kAround - 1) / kAround * kAround);
-  base::release_mapped({reinterpret_cast<const std::byte*>(first), last - first});
-}
-
-}  // namespace
-
-void release_rows(const data::Matrix& x, data::RowRange range) {
-  std::visit(
-      [&](const auto& m) {
-        if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
-          const std::int64_t size = m.row_start[m.rows];
-          const std::int64_t begin = m.row_start[range.begin], end = m.row_start[range.end];
-          release_around(m.columns, size, begin, end);
-          release_around(m.values, size, begin, end);
-        } else {
-          release_around(m.values, m.rows * m.cols, range.begin * m.cols, range.end * m.cols);
         }
       },
       x);

@@ -92,7 +92,4 @@ void nearer_distances(const data::Matrix& x, const Prepared& centers, Ids ids, c
 // Row i as D doubles, of unit length under cosine.
 void copy_row(const data::Matrix& x, Metric metric, std::int64_t i, std::span<double> out);
 
-// Lets go of the mapped memory of the rows.
-void release_rows(const data::Matrix& x, data::RowRange range);
-
 }  // namespace meanwhile::learn::kmeans

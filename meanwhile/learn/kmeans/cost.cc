@@ -29,7 +29,10 @@ Cost KMeans::cost(const Shape& shape) const {
 std::vector<Stretch> KMeans::course(const Shape& shape) const {
   std::vector<Stretch> course;
   const Cost round = cost(shape);
-  const auto starts = static_cast<double>(given_centers_ ? 1 : parameters_.n_init);
+  const std::int64_t count = given_centers_ ? 1
+                             : starts_ > 0  ? starts_
+                                            : kmeans::starts(parameters_, shape.rows, shape.stored);
+  const auto starts = static_cast<double>(count);
   if (!given_centers_ && !progress_.seeded) {
     for (Stretch stretch : seeding_course(parameters_.init.named().value_or(InitMethod::kAuto),
                                           shape, parameters_.n_clusters)) {
@@ -37,7 +40,7 @@ std::vector<Stretch> KMeans::course(const Shape& shape) const {
       course.push_back(std::move(stretch));
     }
   }
-  course.push_back({Phase::kTrain, static_cast<double>(rounds_left()), round});
+  course.push_back({Phase::kTrain, static_cast<double>(rounds_left(count)), round});
   Cost score = round;  // of all rows, whatever a batch is
   score.flops = 2 * static_cast<double>(shape.stored) * round.outputs;
   score.bytes_read = static_cast<double>(shape.stored) * (shape.sparse ? 8 : 4);

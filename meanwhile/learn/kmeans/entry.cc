@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/learn/kmeans/initial_centers.h"
@@ -85,8 +86,9 @@ InitialCenters centers_for(const Parameters& parameters) {
   if (parameters.init.named()) return {};
   InitialCenters centers = read_centers(parameters.init.text());
   if (centers.rows != parameters.n_clusters) {
-    throw Error(ErrorKind::kUsage, "{}: {}, but {} holds {} centres", base::parameter("n_clusters"),
-                parameters.n_clusters, parameters.init.text(), centers.rows);
+    throw Error(ErrorKind::kUsage, "{}: {}, but {} holds {}", base::parameter("n_clusters"),
+                parameters.n_clusters, parameters.init.text(),
+                base::counted(centers.rows, "centre"));
   }
   return centers;
 }
@@ -135,11 +137,12 @@ std::unique_ptr<RoundLearner> warm_start(const data::SafetensorsFile& state, con
 CalibrationShape shape(std::int64_t clusters, std::int64_t cols, std::int64_t width) {
   constexpr std::int64_t kLeastRows = 512;
   // The first of the rounds is slower than the others.
-  return {{{"n_clusters", clusters}, {"max_iter", 8}, {"tol", 0}, {"init", "random"}},
-          width > 1,
-          cols,
-          width,
-          std::max(kLeastRows, 4 * clusters)};
+  return {
+      {{"n_clusters", clusters}, {"max_iter", 8}, {"tol", 0}, {"init", "random"}, {"n_init", 1}},
+      width > 1,
+      cols,
+      width,
+      std::max(kLeastRows, 4 * clusters)};
 }
 
 std::vector<CalibrationShape> calibration(bool quick) {

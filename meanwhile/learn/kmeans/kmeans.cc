@@ -20,6 +20,7 @@
 #include <numeric>
 #include <utility>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 
 namespace meanwhile::learn::kmeans {
@@ -84,8 +85,8 @@ void KMeans::attach(const Attachment& attachment) {
   const auto best_cols = static_cast<std::int64_t>(best_.centers.size()) / K;
   const std::int64_t model_cols = progress_.seeded ? model_.cols : best_cols;  // 0: none yet
   if (model_cols != 0 && model_cols != cols) {
-    throw Error(ErrorKind::kInput, "the centres have {} columns, the data has {}", model_cols,
-                cols);
+    throw Error(ErrorKind::kInput, "the centres have {}, the data has {}",
+                base::counted(model_cols, "column"), cols);
   }
   // Of rows elsewhere the weights are not known here: whoever has them all notices.
   const std::int64_t usable = rows - rows_without_weight(attachment);
@@ -93,12 +94,15 @@ void KMeans::attach(const Attachment& attachment) {
   const bool continued = parameters_.batch_size > 0 && progress_.seeded;
   if (usable == 0) throw Error(ErrorKind::kInput, "every row has weight 0");
   if (parameters_.n_clusters > usable && !continued) {
-    throw Error(
-        ErrorKind::kUsage, "n_clusters is {}, but there are only {} rows{}; ask for at most {}",
-        parameters_.n_clusters, usable, data.weights.empty() ? "" : " of positive weight", usable);
+    throw Error(ErrorKind::kUsage,
+                "n_clusters is {}, but the data has only {}{}; ask for at most {}",
+                parameters_.n_clusters, base::counted(usable, "row"),
+                data.weights.empty() ? "" : " of positive weight", usable);
   }
   job_ = attachment;
   model_.cols = cols;
+  if (given_centers_) starts_ = 1;
+  if (starts_ == 0) starts_ = starts(parameters_, rows, attachment.part->stored);
   std::vector<data::RowRange> here;
   for (const data::Shard& shard : attachment.part->shards) {
     here.insert(here.end(), shard.blocks.begin(), shard.blocks.end());
@@ -202,8 +206,8 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
   outcome.record["trial"] = progress_.trial;
   // A run that is resumed after its end has no best trial: its centres are those of the best.
   const bool better = best_.centers.empty() || inertia < best_.inertia;
-  if (better) best_ = {model_.centers, model_.counts, inertia, progress_.round};
-  if (progress_.trial + 1 < parameters_.n_init && !given_centers_) {
+  if (better) best_ = {model_.centers, model_.counts, inertia, progress_.round, progress_.ended};
+  if (progress_.trial + 1 < starts_) {
     Progress next;
     next.trial = progress_.trial + 1;
     next.rounds = progress_.rounds;
@@ -216,14 +220,19 @@ void KMeans::end_trial(double inertia, Outcome& outcome) {
   model_.counts = std::move(best_.counts);
   progress_.round = best_.rounds;
   outcome.objective = best_.inertia;
+  // A state of version 0.1.0 does not say how its best trial ended.
+  const Ended ended = best_.ended ? best_.ended : progress_.ended;
   best_ = {};
-  const Ended ended = std::exchange(progress_.ended, {});
+  progress_.ended = {};
   outcome.ending = ended.ending;
   outcome.because = ended.because;
+  if (starts_ > 1 && !parameters_.n_init.number) outcome.record["chosen"] = {{"n_init", starts_}};
 }
 
-std::int64_t KMeans::rounds_left() const {
-  const std::int64_t more_trials = given_centers_ ? 0 : parameters_.n_init - 1 - progress_.trial;
+std::int64_t KMeans::rounds_left() const { return rounds_left(std::max<std::int64_t>(1, starts_)); }
+
+std::int64_t KMeans::rounds_left(std::int64_t starts) const {
+  const std::int64_t more_trials = std::max<std::int64_t>(0, starts - 1 - progress_.trial);
   return std::max<std::int64_t>(0, parameters_.max_iter * (1 + more_trials) - progress_.round);
 }
 

@@ -34,6 +34,10 @@ class KMeans final : public FlatLearner {
   void work(int shard, std::span<double> update) override;
   Outcome absorb(std::span<const double> total) override;
   std::int64_t rounds_left() const override;
+  // Mini-batches are drawn as often as asked for.
+  bool seeks_convergence() const override {
+    return parameters_.tol > 0 && parameters_.batch_size == 0;
+  }
   State state() const override;
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override;
@@ -45,7 +49,7 @@ class KMeans final : public FlatLearner {
  private:
   // Carried from round to round, besides the model.
   struct Progress {
-    std::int64_t trial = 0;   // of n_init
+    std::int64_t trial = 0;   // of starts_
     std::int64_t round = 0;   // of this trial
     std::int64_t rounds = 0;  // of all trials
     bool seeded = false;      // this trial has centres
@@ -59,9 +63,11 @@ class KMeans final : public FlatLearner {
     std::vector<double> centers, counts;
     double inertia = 0;
     std::int64_t rounds = 0;
+    Ended ended;
   };
 
   UpdateView view() const;
+  std::int64_t rounds_left(std::int64_t starts) const;
   void read_seeding(const data::SafetensorsFile& file, const Json& numbers);
   void start_trial();
   void prepare_round();
@@ -89,6 +95,7 @@ class KMeans final : public FlatLearner {
   Progress progress_;
   Best best_;
   bool given_centers_ = false;
+  std::int64_t starts_ = 0;             // 0: not known before the rows are
   std::optional<Carried> interrupted_;  // a seeding, until attach() goes on with it
 
   // While attached.

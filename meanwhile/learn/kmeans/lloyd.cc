@@ -146,7 +146,7 @@ class Work {
                   labels.data() + at, scratch_, sums, cells(sums));
       }
       at += block.end - block.begin;
-      if (job_.release) release_rows(job_.part->data.x, block);
+      job_.leave(block);
     }
     if (by_cluster) add_by_cluster(labels, sums);
     finish(*cache_.grid, sums);
@@ -191,8 +191,7 @@ class Work {
         const Ids ids =
             Ids(drawn).subspan(i, std::min<std::size_t>(data::kBlockRows, drawn.size() - i));
         use(ids);
-        if (!job_.release) continue;
-        for (const std::int64_t row : ids) release_rows(job_.part->data.x, {row, row + 1});
+        for (const std::int64_t row : ids) job_.leave({row, row + 1});
       }
     };
     GridMeasure measure(job_.part->data, round_.centers.metric);
@@ -214,7 +213,7 @@ class Work {
     GridMeasure measure(job_.part->data, round_.centers.metric);
     for (const data::RowRange& block : shard_.blocks) {
       measure.add(ids_of(block));
-      if (job_.release) release_rows(job_.part->data.x, block);
+      job_.leave(block);
     }
     cache_.grid = measure.finish();
   }

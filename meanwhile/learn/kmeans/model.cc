@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/kmeans/assign.h"
@@ -14,8 +15,8 @@ namespace {
 
 void check_columns(const Model& model, const data::Dataset& data) {
   if (data::cols(data.x) != model.cols) {
-    throw base::Error(base::ErrorKind::kInput, "the data has {} columns, the model {}",
-                      data::cols(data.x), model.cols);
+    throw base::Error(base::ErrorKind::kInput, "the data has {}, the model {}",
+                      base::counted(data::cols(data.x), "column"), model.cols);
   }
 }
 
@@ -51,7 +52,7 @@ Assignment assign(const Model& model, const data::Dataset& data, int threads) {
         assign(data.x, centers, nullptr,
                {ids, result.labels.data() + ids[0], distances.data() + ids[0], nullptr, nullptr},
                scratch[static_cast<std::size_t>(thread)]);
-        if (data.mapped) release_rows(data.x, {ids.front(), ids.back() + 1});
+        if (data.mapped) data::release_rows(data.x, {ids.front(), ids.back() + 1});
       });
   // In order of row, so that the number of threads does not show.
   result.counts.assign(static_cast<std::size_t>(model.n_clusters), 0.0);
@@ -73,7 +74,7 @@ void transform(const Model& model, const data::Dataset& data, std::int64_t begin
   for_blocks(begin, end, threads, [&](const std::vector<std::int64_t>& ids, int thread) {
     double* const first = distances.data() + (ids[0] - begin) * model.n_clusters;
     all_distances(data.x, centers, ids, scratch[static_cast<std::size_t>(thread)], first);
-    if (data.mapped) release_rows(data.x, {ids.front(), ids.back() + 1});
+    if (data.mapped) data::release_rows(data.x, {ids.front(), ids.back() + 1});
     if (model.metric == Metric::kCosine) return;
     const std::int64_t count = static_cast<std::int64_t>(ids.size()) * model.n_clusters;
     for (std::int64_t i = 0; i < count; ++i) first[i] = std::sqrt(first[i]);

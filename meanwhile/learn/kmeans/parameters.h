@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "meanwhile/learn/auto_count.h"
 #include "meanwhile/learn/choice.h"
 #include "meanwhile/learn/learner.h"
 
@@ -26,7 +27,7 @@ constexpr std::span<const Named<Metric>> names(Metric) { return kMetrics; }
 struct Parameters {
   std::int64_t n_clusters = 8;
   OpenChoice<InitMethod> init = InitMethod::kAuto;
-  std::int64_t n_init = 1;
+  AutoCount n_init = {};
   std::int64_t max_iter = 300;
   double tol = 1e-4;
   Metric metric = Metric::kEuclidean;
@@ -41,7 +42,9 @@ void describe(P& p, Visit&& visit) {
   visit("init", p.init,
         "first centres: k-means++ (greedy), k-means||, random, auto (k-means++, or k-means|| when "
         "rows x clusters exceed 20 million), or a file of centres, a model or a run directory");
-  visit("n_init", p.n_init, "times to start afresh; the result with the lowest inertia is kept");
+  visit("n_init", p.n_init,
+        "times to start afresh; the result with the lowest inertia is kept; auto: up to 10 while "
+        "they are cheap together, by the size of the data and the clusters");
   visit("max_iter", p.max_iter, "rounds at most, for each start");
   visit("tol", p.tol,
         "stop when no centre moved by more than this fraction of the root-mean-square distance "
@@ -56,6 +59,11 @@ void describe(P& p, Visit&& visit) {
 
 // THROWS Error(kUsage) naming the parameter and what is allowed.
 void validate(const Parameters& parameters);
+
+// How often training starts on `rows` that store so many values, where no centres are given. A pure
+// function of parameters and data: never of the machine.
+inline constexpr std::int64_t kMostStarts = 10;  // of n_init auto
+std::int64_t starts(const Parameters& parameters, std::int64_t rows, std::int64_t stored);
 
 Json to_json(const Parameters& parameters);
 Parameters parameters_from_json(const Json& json);

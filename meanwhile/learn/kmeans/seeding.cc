@@ -92,8 +92,8 @@ SeedDistances::SeedDistances(const SeedJob& job)
     : job_(job), shards_(job.job.part->shards.size()) {}
 
 void SeedDistances::add(std::span<const double> seeds, std::int64_t n) {
-  // Once every shard here has looked at a batch it is not needed again, unless shards forget.
-  std::int64_t seen = job_.job.release ? 0 : total_;
+  // Once every shard here has looked at a batch it is not needed again.
+  std::int64_t seen = total_;
   for (std::size_t s = 0; s < shards_.size(); ++s) {
     if (!job_.job.part->shards[s].blocks.empty()) seen = std::min(seen, shards_[s].seen);
   }
@@ -130,15 +130,11 @@ const SeedDistances::Shard& SeedDistances::look(int shard) {
         known.distances[at] = distances[i];
         known.nearest[at] = static_cast<std::int32_t>(batch.first) + labels[i];
       }
-      if (job_.job.release) release_rows(job_.job.part->data.x, block);
+      job_.job.leave(block);
     }
     known.seen = batch.first + batch.seeds.K;
   }
   return known;
-}
-
-void SeedDistances::leave(int shard) {
-  if (job_.job.release) shards_[static_cast<std::size_t>(shard)] = {};
 }
 
 Drawn draw_shard(std::span<const double> masses, double target) {

@@ -44,13 +44,14 @@ class GreedySeeding final : public Seeding {
         if (drawn_[t].shard != shard) continue;
         const std::int64_t row = draw_row(job_.job.part->data, rows, distances, drawn_[t].rest);
         const auto D = static_cast<std::size_t>(job_.D);
-        if (row >= 0) copy_row(job_.job.part->data.x, job_.metric, row, update.subspan(t * D, D));
+        if (row < 0) continue;
+        copy_row(job_.job.part->data.x, job_.metric, row, update.subspan(t * D, D));
+        job_.job.leave({row, row + 1});
       }
     } else {
       const auto T = static_cast<std::size_t>(tried_.K);
       try_rows(rows, distances, update.subspan(s * T, T));
     }
-    distances_.leave(shard);
   }
 
   bool absorb(std::span<const double> total) override {
@@ -138,7 +139,7 @@ class GreedySeeding final : public Seeding {
         for (std::size_t t = 0; t < masses.size(); ++t)
           masses[t] += weight * all[i * masses.size() + t];
       }
-      if (job_.job.release) release_rows(job_.job.part->data.x, block);
+      job_.job.leave(block);
     }
   }
 

@@ -61,12 +61,13 @@ class ParallelSeeding final : public Seeding {
         } else if (random.uniform(static_cast<std::uint64_t>(i)) * mass_ <
                    static_cast<double>(job_.K) * mass) {
           if (step_ == Step::kCount) ++update[s];
-          if (step_ == Step::kShow)
+          if (step_ == Step::kShow) {
             copy_row(job_.job.part->data.x, job_.metric, row, update.subspan(at++ * D, D));
+            job_.job.leave({row, row + 1});
+          }
         }
       }
     }
-    distances_.leave(shard);
   }
 
   bool absorb(std::span<const double> total) override {

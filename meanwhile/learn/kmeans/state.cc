@@ -111,7 +111,8 @@ State KMeans::state() const {
                     {"far", progress_.far},          {"smoothed", progress_.smoothed},
                     {"lowest", progress_.lowest},    {"since_lowest", progress_.since_lowest},
                     {"best_inertia", best_.inertia}, {"best_rounds", best_.rounds},
-                    {"ended", progress_.ended},      {"given_centers", given_centers_}};
+                    {"ended", progress_.ended},      {"given_centers", given_centers_},
+                    {"best_ended", best_.ended},     {"starts", starts_}};
   if (seeding_ != nullptr) state.progress["seeding"] = seeding_->numbers();
   return state;
 }
@@ -129,6 +130,7 @@ void KMeans::restore(const data::SafetensorsFile& file) {
   progress_.since_lowest = counter(progress, "since_lowest");
   progress_.ended = ended_from_text(field<std::string>(progress, "ended", ""));
   given_centers_ = field<bool>(progress, "given_centers", false);
+  starts_ = parameters_.n_init.number.value_or(std::min(counter(progress, "starts"), kMostStarts));
   // Where the rounds had run out, more may be allowed now.
   const bool more = progress_.round < parameters_.max_iter;
   if (more && progress_.ended.ending == Ending::kRanOut) progress_.ended = {};
@@ -144,7 +146,8 @@ void KMeans::restore(const data::SafetensorsFile& file) {
                   best.n_clusters, parameters_.n_clusters);
     }
     best_ = {std::move(best.centers), std::move(best.counts),
-             field<double>(progress, "best_inertia", 0), counter(progress, "best_rounds")};
+             field<double>(progress, "best_inertia", 0), counter(progress, "best_rounds"),
+             ended_from_text(field<std::string>(progress, "best_ended", ""))};
   }
   interrupted_.reset();
   if (!progress_.seeded) {

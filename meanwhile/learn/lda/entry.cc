@@ -110,7 +110,9 @@ Entry entry() {
   entry.schema = schema_of(Parameters{});
   entry.schema.least(1, {"n_topics", "passes", "inference_max_iter"})
       .fix({"n_topics", "eta", "batch_size"})
-      .ends_run({"passes"});
+      .ends_run({"passes"})
+      .rare({"send", "batch_size", "max_documents", "kappa", "tau0", "learn_alpha", "init",
+             "inference_tol", "inference_max_iter", "precision"});
   entry.held_out = true;
   entry.of_text = true;
   entry.complete = [](const Json& parameters, const Json&, bool) {

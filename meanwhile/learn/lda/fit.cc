@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/lda/documents.h"
 
@@ -27,13 +28,13 @@ void Fit::attach(const Attachment& attachment) {
   const data::Dataset& data = job.part->data;
   if (words == 0) words = data::cols(data.x);
   if (words != data::cols(data.x)) {
-    throw Error(ErrorKind::kInput, "the topics are of {} words, but the data has {} columns", words,
-                data::cols(data.x));
+    throw Error(ErrorKind::kInput, "the topics are of {}, but the data has {}",
+                base::counted(words, "word"), base::counted(data::cols(data.x), "column"));
   }
   if (vocabulary.empty()) vocabulary = data.feature_names;
   if (job.eval != nullptr && data::cols(job.eval->data.x) != words) {
-    throw Error(ErrorKind::kInput, "`eval`: {} columns, but the data has {}",
-                data::cols(job.eval->data.x), words);
+    throw Error(ErrorKind::kInput, "`eval`: {}, but the data has {}",
+                base::counted(data::cols(job.eval->data.x), "column"), words);
   }
   rows = job.part->rows;
   rounds_a_pass = rounds_in_pass(rows);
@@ -101,6 +102,7 @@ void Fit::measure_held_out(int s, std::span<double> update) const {
       read_document(job.eval->data.x, row, document);
       measurer->add(document, document_number(document), true, true, scratch, sums);
     }
+    if (job.release && job.eval->data.mapped) data::release_rows(job.eval->data.x, block);
   }
   sums.put(update);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/lda/documents.h"
@@ -90,8 +91,8 @@ void read_together(const data::SafetensorsFile& file, double documents, Model& m
 
 void check_columns(const Measurer& topics, const data::Dataset& data) {
   if (data::cols(data.x) != topics.words()) {
-    throw Error(ErrorKind::kInput, "the data has {} columns, the model {} words",
-                data::cols(data.x), topics.words());
+    throw Error(ErrorKind::kInput, "the data has {}, the model {}",
+                base::counted(data::cols(data.x), "column"), base::counted(topics.words(), "word"));
   }
 }
 
@@ -192,6 +193,7 @@ void mixtures(const Measurer& topics, const data::Dataset& data, std::int64_t be
                  double* to = values.data() + static_cast<std::size_t>(row - begin) * K;
                  for (std::size_t k = 0; k < K; ++k) to[k] = gamma[k] / sum;
                }
+               if (data.mapped) data::release_rows(data.x, {first, last});
              });
 }
 
@@ -217,6 +219,7 @@ Json evaluate(const Model& model, const data::Dataset& data, int threads) {
                               block_sums[block]);
                  counter.add(document.words, counts[thread]);
                }
+               if (data.mapped) data::release_rows(data.x, {first, last});
              });
   Sums sums;
   for (const Sums& part : block_sums) sums.add(part);

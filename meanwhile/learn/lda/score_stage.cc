@@ -49,6 +49,7 @@ class ScoreStage final : public LdaStage {
         counter_->add(document.words, together);
         if (position++ < measured) fit_.measurer->add(document, 0, true, false, scratch, sums);
       }
+      order.for_window([this](data::RowRange block) { fit_.job.leave(block); });
     }
     sums.put(update);
   }

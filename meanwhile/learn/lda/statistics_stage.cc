@@ -44,6 +44,7 @@ class StatisticsStage final : public LdaStage {
           counts[static_cast<std::size_t>(document.words[i])] += document.counts[i];
         }
       }
+      fit_.job.leave(block);
     }
     const std::vector<std::int64_t> slots = sample_slots();
     std::int64_t slot = slots[static_cast<std::size_t>(shard)];
@@ -55,6 +56,7 @@ class StatisticsStage final : public LdaStage {
         read_document(x, rows[i], document);
         if (!document.words.empty()) Sample::put(document, slot++, sample);
       }
+      order.for_window([this](data::RowRange block) { fit_.job.leave(block); });
     }
   }
 

@@ -132,6 +132,7 @@ void TrainStage::work(int shard, exchange::Update& update, ScratchPool<T>& pool)
       if (position >= begin && position < end) pass.take(row);
       ++position;
     }
+    if (position > begin) order.for_window([this](data::RowRange block) { fit_.job.leave(block); });
   }
   pass.put_topics();
   pass.tail().put(tail);

@@ -42,6 +42,7 @@ std::vector<Stretch> Linear::course(const Shape& shape) const {
   stage(StageName::kStatistics).plan(shape, round, course);
   stage(StageName::kRate).plan(shape, round, course);
   course.push_back({Phase::kTrain, static_cast<double>(rounds_left()), round});
+  stage(StageName::kPrune).plan(shape, round, course);
   stage(StageName::kScore).plan(shape, round, course);
   return course;
 }

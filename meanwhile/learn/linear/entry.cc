@@ -43,7 +43,9 @@ Schema schema_for(Kind kind) {
   Schema schema = schema_of(defaults);
   schema.least(1, {"max_iter", "patience", "history"})
       .fix({"loss", "fit_intercept", "multi_class"})
-      .ends_run({"max_iter"});
+      .ends_run({"max_iter"})
+      .rare({"send", "batch_fraction", "learning_rate", "adaptive", "average", "fit_intercept",
+             "multi_class", "huber_delta", "patience", "history"});
   schema.at("loss").help = "loss function";
   schema.at("loss").choices = choices(losses(kind));
   if (kind == Kind::kLinear) {

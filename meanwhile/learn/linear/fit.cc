@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/linear/chunks.h"
 #include "meanwhile/learn/linear/class_weights.h"
@@ -18,7 +19,7 @@ Fit::Fit(Kind asked, Parameters given) : kind(asked), parameters(settled(asked, 
 
 bool Fit::uses_moments() const {
   return parameters.solver == Solver::kLbfgs || parameters.solver == Solver::kHybrid ||
-         parameters.standardize || dense ||
+         parameters.standardize || dense || parameters.l1 > 0 ||
          (parameters.solver == Solver::kAuto && parameters.send == Send::kModel);
 }
 
@@ -33,6 +34,7 @@ void Fit::attach(const Attachment& attachment) {
   feature_names = job.part->data.feature_names;
   examples = std::make_unique<Examples>(*job.part, problem);
   examples->hold_out(parameters.validation_fraction, job.seed);
+  if (job.release) examples->release_after_use();
   if (job.eval != nullptr) {
     if (parameters.validation_fraction > 0) {
       throw Error(ErrorKind::kUsage,
@@ -40,18 +42,19 @@ void Fit::attach(const Attachment& attachment) {
                   "data; give one of them");
     }
     if (data::cols(job.eval->data.x) != problem.cols || !job.eval->labelled) {
-      throw Error(ErrorKind::kInput, "`eval`: {} columns{}, but the data has {}",
-                  data::cols(job.eval->data.x), job.eval->labelled ? "" : " and no labels",
-                  problem.cols);
+      throw Error(ErrorKind::kInput, "`eval`: {}{}, but the data has {}",
+                  base::counted(data::cols(job.eval->data.x), "column"),
+                  job.eval->labelled ? "" : " and no labels", problem.cols);
     }
     eval = std::make_unique<Examples>(*job.eval, problem);
+    if (job.release && job.eval->data.mapped) eval->release_after_use();
   }
   busy_shards = 0;
   for (const data::Shard& one : job.part->shards) busy_shards += one.rows > 0;
   if (w.empty()) w.assign(problem.size(), 0.0);
   if (w.size() != problem.size()) {
-    throw Error(ErrorKind::kInput, "the model has {} weights, but data and parameters ask for {}",
-                w.size(), problem.size());
+    throw Error(ErrorKind::kInput, "the model has {}, but data and parameters ask for {}",
+                base::counted(w.size(), "weight"), problem.size());
   }
   if (progress.stage == StageName::kStatistics) return;
   settle_weights();

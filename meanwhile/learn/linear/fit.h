@@ -17,11 +17,14 @@
 namespace meanwhile::learn::linear {
 
 // The stages of a job, from left to right; a job leaves out those that it has no use for.
-enum class StageName { kStatistics, kRate, kModel, kGradient, kLbfgs, kScore };
-inline constexpr Named<StageName> kStageNames[] = {
-    {StageName::kStatistics, "statistics"}, {StageName::kRate, "rate"},
-    {StageName::kModel, "model"},           {StageName::kGradient, "gradient"},
-    {StageName::kLbfgs, "lbfgs"},           {StageName::kScore, "score"}};
+enum class StageName { kStatistics, kRate, kModel, kGradient, kLbfgs, kPrune, kScore };
+inline constexpr Named<StageName> kStageNames[] = {{StageName::kStatistics, "statistics"},
+                                                   {StageName::kRate, "rate"},
+                                                   {StageName::kModel, "model"},
+                                                   {StageName::kGradient, "gradient"},
+                                                   {StageName::kLbfgs, "lbfgs"},
+                                                   {StageName::kPrune, "prune"},
+                                                   {StageName::kScore, "score"}};
 constexpr std::span<const Named<StageName>> names(StageName) { return kStageNames; }
 
 // Averaging models pays where a pass has more rows than this for each column.
@@ -35,6 +38,7 @@ struct Progress {
   double rate = 0, delta = 0, smoothing = 0;
   double seen = 0;                                 // rows that SGD has stepped on, of all shards
   double initial = -1, last = -1, stage_end = -1;  // objectives
+  double unpruned = -1;                            // the objective before weights were pruned
   double best_held_out = -1;
   std::int64_t since_best = 0, retreats = 0;
   std::int64_t retreating = 0;  // retreats in a row
@@ -79,6 +83,7 @@ struct Fit {
   std::vector<double> best_w;           // by held-out loss
   std::vector<double> before;           // the model one round ago, to go back to
   std::vector<double> last_w;           // where max_iter ended it: what is not the model, but next
+  std::vector<double> unpruned_w;       // until the score of the pruned model is known
   std::vector<double> initial_classes;  // of the model to start from
   std::vector<std::string> initial_names;
 
@@ -93,6 +98,9 @@ struct Fit {
   void settle_coordinates();
 
   bool uses_moments() const;
+  // Whether weights that SGD left near zero are set to zero in the end. A state of version 0.1.0
+  // may lack the moments for it.
+  bool prunes() const { return parameters.l1 > 0 && !moments.values.empty(); }
   const data::Shard& shard(int s) const { return job.part->shards[static_cast<std::size_t>(s)]; }
 
   // Multiplies l1, and squared l2, of the weights of a column.

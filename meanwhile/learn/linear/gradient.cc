@@ -170,13 +170,19 @@ LossSums pass_over(const M& m, const Problem& problem, const Examples& examples,
   if (options.fraction < 1) {
     Finder finder(rows);
     sample(rows.rows, options, shard, [&](std::int64_t position) {
-      if (wanted(position)) pass.row(finder.row(position));
+      if (!wanted(position)) return;
+      const std::int64_t row = finder.row(position);
+      pass.row(row);
+      examples.leave({row, row + 1});
     });
   } else if (options.rows == Rows::kAll || !examples.holds_out()) {
     if (options.rows == Rows::kHeldOut) return pass.sums();
-    for (const data::RowRange& block : rows.blocks) pass.block(block);
+    for (const data::RowRange& block : rows.blocks) {
+      pass.block(block);
+      examples.leave(block);
+    }
   } else {
-    for_rows(rows, [&](std::int64_t row, std::int64_t position) {
+    examples.for_rows(shard, [&](std::int64_t row, std::int64_t position) {
       if (wanted(position)) pass.row(row);
     });
   }
@@ -239,7 +245,7 @@ void statistics(const Examples& examples, int shard, Statistics& sums) {
   const std::size_t each = sums.moments.size() / std::max<std::size_t>(D, 1);
   std::visit(
       [&](const auto& m) {
-        for_rows(examples.shard(shard), [&](std::int64_t row, std::int64_t position) {
+        examples.for_rows(shard, [&](std::int64_t row, std::int64_t position) {
           if (examples.held_out(shard, position)) return;
           const auto r = view(m, row);
           const double label = examples.label(row), weight = examples.sample_weight(row);

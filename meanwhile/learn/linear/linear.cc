@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/learn/linear/stages.h"
 
 namespace meanwhile::learn::linear {
@@ -14,7 +15,8 @@ namespace meanwhile::learn::linear {
 Linear::Linear(Kind kind, Parameters parameters)
     : fit_(kind, std::move(parameters)), stages_{statistics_stage(fit_), rate_stage(fit_),
                                                  model_stage(fit_),      gradient_stage(fit_),
-                                                 lbfgs_stage(fit_),      score_stage(fit_)} {}
+                                                 lbfgs_stage(fit_),      prune_stage(fit_),
+                                                 score_stage(fit_)} {}
 
 Linear::~Linear() = default;
 
@@ -34,8 +36,8 @@ void Linear::enter(StageName next) {
   Progress& progress = fit_.progress;
   if (next == progress.stage) return;
   progress.stage = next;
-  // The score belongs to the stage before.
-  if (next != StageName::kScore) {
+  // Pruning and the score belong to the stage before.
+  if (next < StageName::kPrune) {
     progress.stage_round = 0;
     progress.recent.clear();
   }
@@ -48,7 +50,8 @@ Outcome Linear::absorb(const exchange::Update& total) {
   enter(stage().absorb(total, outcome));
   if (outcome.phase == Phase::kTrain) {
     if (!progress.ended && progress.round >= fit_.parameters.max_iter) {
-      progress.ended = {Ending::kRanOut, fmt::format("max_iter: {} rounds done", progress.round)};
+      progress.ended = {Ending::kRanOut,
+                        fmt::format("max_iter: {} done", base::counted(progress.round, "round"))};
     }
     if (progress.ended) {
       progress.ended_in = progress.stage;

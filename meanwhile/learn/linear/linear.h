@@ -32,6 +32,11 @@ class Linear final : public RoundLearner {
   void work(int shard, ShardMemory& memory, exchange::Update& update) override;
   Outcome absorb(const exchange::Update& total) override;
   std::int64_t rounds_left() const override;
+  // Passes of SGD alone are as many as asked for.
+  bool seeks_convergence() const override {
+    const Parameters& p = fit_.parameters;
+    return p.tol > 0 && p.solver != Solver::kSgd && p.send == Send::kModel;
+  }
   State state() const override;
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override;
@@ -51,7 +56,7 @@ class Linear final : public RoundLearner {
 
   bool complete_ = false;  // restored from a state that had converged: it cannot go on
   Fit fit_;
-  std::array<std::unique_ptr<LinearStage>, 6> stages_;  // in the order of StageName
+  std::array<std::unique_ptr<LinearStage>, 7> stages_;  // in the order of StageName
 };
 
 }  // namespace meanwhile::learn::linear

@@ -129,6 +129,7 @@ void margins(const Model& model, const data::Dataset& data, std::int64_t begin, 
           }
         },
         data.x);
+    if (data.mapped) data::release_rows(data.x, {first, last});
   });
 }
 

@@ -58,7 +58,7 @@ struct Parameters {
   std::int64_t max_iter = 200;
   double tol = 1e-4;
   double validation_fraction = 0;
-  std::int64_t patience = 3;
+  std::int64_t patience = 10;
   std::int64_t history = 10;
 };
 

@@ -63,19 +63,19 @@ void Examples::number_labels(const Problem& problem) {
   classes_.resize(labels.size());
   // Words are looked up once each, not at every row.
   std::vector<std::int32_t> numbers(data_->class_names.size(), -1);
+  const auto number_of = [&](double label) {
+    if (numbers.empty()) return problem.class_number(label, *data_);
+    std::int32_t& known = numbers[static_cast<std::size_t>(label)];
+    if (known < 0) known = static_cast<std::int32_t>(problem.class_number(label, *data_));
+    return static_cast<std::size_t>(known);
+  };
   for (const data::Shard& shard : shards_) {
-    for_rows(shard, [&](std::int64_t row, std::int64_t) {
-      const double label = labels[static_cast<std::size_t>(row)];
-      std::size_t number = 0;
-      if (numbers.empty()) {
-        number = problem.class_number(label, *data_);
-      } else {
-        std::int32_t& known = numbers[static_cast<std::size_t>(label)];
-        if (known < 0) known = static_cast<std::int32_t>(problem.class_number(label, *data_));
-        number = static_cast<std::size_t>(known);
+    for (const data::RowRange& block : shard.blocks) {
+      for (auto row = static_cast<std::size_t>(block.begin);
+           row < static_cast<std::size_t>(block.end); ++row) {
+        classes_[row] = static_cast<std::uint16_t>(number_of(labels[row]));
       }
-      classes_[static_cast<std::size_t>(row)] = static_cast<std::uint16_t>(number);
-    });
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "meanwhile/base/random.h"
 #include "meanwhile/data/part.h"
+#include "meanwhile/data/release_rows.h"
 #include "meanwhile/learn/linear/loss.h"
 #include "meanwhile/learn/linear/parameters.h"
 
@@ -52,6 +53,13 @@ class Examples {
   Examples(const data::Part& part, const Problem& problem);
   Examples(const data::Dataset& data, std::span<const data::Shard> shards, const Problem& problem);
 
+  // Rows are released after use: they lie in a mapped file that is larger than memory.
+  void release_after_use() { release_ = true; }
+  // After rows were used.
+  void leave(data::RowRange rows) const {
+    if (release_) data::release_rows(data_->x, rows);
+  }
+
   // A fraction of the rows is held out, chosen by (seed, shard, position in the shard).
   void hold_out(double fraction, std::uint64_t seed);
 
@@ -76,6 +84,16 @@ class Examples {
   }
   bool holds_out() const { return fraction_ > 0; }
 
+  // Calls use(row, position) for the rows of a shard in order, and leaves them.
+  template <class Use>
+  void for_rows(int s, Use&& use) const {
+    std::int64_t position = 0;
+    for (const data::RowRange& block : shard(s).blocks) {
+      for (std::int64_t row = block.begin; row < block.end; ++row) use(row, position++);
+      leave(block);
+    }
+  }
+
  private:
   void number_labels(const Problem& problem);
 
@@ -84,15 +102,7 @@ class Examples {
   std::vector<std::uint16_t> classes_;  // of each row here; empty: regression
   double fraction_ = 0;
   std::uint64_t seed_ = 0;
+  bool release_ = false;
 };
-
-// Calls use(row, position) for the rows of a shard in order.
-template <class Use>
-void for_rows(const data::Shard& shard, Use&& use) {
-  std::int64_t position = 0;
-  for (const data::RowRange& block : shard.blocks) {
-    for (std::int64_t row = block.begin; row < block.end; ++row) use(row, position++);
-  }
-}
 
 }  // namespace meanwhile::learn::linear

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/learn/linear/stages.h"
 
 namespace meanwhile::learn::linear {
@@ -28,14 +29,15 @@ exchange::Block rest_block(std::size_t numbers) {
 StageName LinearStage::finish(Outcome& /*outcome*/) {
   // Rounds that ran out may be given more: the model they would have gone on from is kept.
   const bool ran_out = fit_.progress.ended.ending == Ending::kRanOut;
-  if (ran_out && (!fit_.best_w.empty() || !fit_.mean_w.empty())) fit_.last_w = fit_.w;
+  const bool changes = !fit_.best_w.empty() || !fit_.mean_w.empty() || fit_.prunes();
+  if (ran_out && changes) fit_.last_w = fit_.w;
   if (!fit_.best_w.empty()) {
     fit_.w = fit_.best_w;
   } else if (!fit_.mean_w.empty()) {
     fit_.w = fit_.mean_w;
   }
   fit_.problem.loss.smoothing = 0;
-  return StageName::kScore;
+  return fit_.prunes() ? StageName::kPrune : StageName::kScore;
 }
 
 void score_held_out(const Fit& fit, int shard, Tail& tail) {
@@ -94,9 +96,8 @@ void open_round(Fit& fit, const Tail& tail, Outcome& outcome) {
     progress.since_best = 0;
     fit.best_w = fit.w;
   } else if (++progress.since_best >= fit.parameters.patience) {
-    progress.ended = {
-        Ending::kStopped,
-        fmt::format("the held-out loss has not fallen for {} rounds", progress.since_best)};
+    progress.ended = {Ending::kStopped, fmt::format("the held-out loss has not fallen for {}",
+                                                    base::counted(progress.since_best, "round"))};
   }
 }
 

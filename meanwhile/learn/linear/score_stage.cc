@@ -26,6 +26,10 @@ class ScoreStage final : public LinearStage {
     record_objective(fit_, tail, outcome);
     outcome.phase = Phase::kScore;
     record_held_out(fit_, tail, outcome);
+    const bool worse = !fit_.unpruned_w.empty() && outcome.objective > fit_.progress.unpruned;
+    if (worse) fit_.w = fit_.unpruned_w;
+    fit_.unpruned_w.clear();
+    if (worse) return StageName::kScore;  // once more, of that model
     // A file that says score says why, unless it was made up.
     const Ended& ended = fit_.progress.ended;
     outcome.ending = ended ? ended.ending : Ending::kStopped;

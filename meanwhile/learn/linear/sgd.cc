@@ -60,6 +60,7 @@ class Walk {
           one(step, view(m_, rows[i]), rows[i], rate, late);
         }
       }
+      order.for_window([this](data::RowRange block) { examples_.leave(block); });
     }
     result_.rows = static_cast<double>(t);
   }

@@ -6,6 +6,7 @@
 //   model        SGD: a pass over the shard; models are averaged
 //   gradient     SGD: the gradient of a sample; one step of all
 //   lbfgs        value and gradient at the next point
+//   prune        after SGD with l1: weights whose best value is zero become zero
 //   score        the objective of the final model, where no round before has it
 //
 // What no row touched is exactly zero in every update, so that wide models travel as what changed.
@@ -38,6 +39,7 @@ std::unique_ptr<LinearStage> rate_stage(Fit& fit);
 std::unique_ptr<LinearStage> model_stage(Fit& fit);
 std::unique_ptr<LinearStage> gradient_stage(Fit& fit);
 std::unique_ptr<LinearStage> lbfgs_stage(Fit& fit);
+std::unique_ptr<LinearStage> prune_stage(Fit& fit);
 std::unique_ptr<LinearStage> score_stage(Fit& fit);
 
 // --- what rounds that look at losses have in common (rounds.cc)

@@ -31,6 +31,7 @@ void describe_progress(P& p, Visit&& visit) {
   visit("initial", p.initial);
   visit("last", p.last);
   visit("stage_end", p.stage_end);
+  visit("unpruned", p.unpruned);
   visit("best_held_out", p.best_held_out);
   visit("since_best", p.since_best);
   visit("retreats", p.retreats);
@@ -75,6 +76,7 @@ State Linear::state() const {
   if (!over || !fit_.done) {
     carry(state, "moments", fit_.moments.values);
     carry(state, "class_sums", fit_.class_sums);
+    carry(state, "unpruned_weights", fit_.unpruned_w);
   }
   if (!over) {
     carry(state, "squares", fit_.squares);
@@ -132,6 +134,7 @@ void Linear::restore(const data::SafetensorsFile& file) {
   fit_.best_w = carried<double>(file, "best_weights", P);
   fit_.before = carried<double>(file, "weights_before", P);
   fit_.last_w = carried<double>(file, "last_weights", P);
+  fit_.unpruned_w = carried<double>(file, "unpruned_weights", P);
   // Where the rounds had run out, more may be allowed now.
   Progress& progress = fit_.progress;
   const Parameters& parameters = fit_.parameters;
@@ -142,9 +145,10 @@ void Linear::restore(const data::SafetensorsFile& file) {
     progress.stage = *progress.ended_in;
     if (!fit_.last_w.empty()) fit_.w = std::move(fit_.last_w);
     fit_.last_w.clear();
+    fit_.unpruned_w.clear();
   }
-  // What has ended has its model: only the score may be missing.
-  if (progress.ended) progress.stage = StageName::kScore;
+  // What has ended has its model: only pruning and the score may be missing.
+  if (progress.ended && progress.stage != StageName::kPrune) progress.stage = StageName::kScore;
   // What has converged and has its score carries nothing: nothing is left to do, unless other
   // parameters ask for more.
   const bool over = progress.ended && progress.ended.ending != Ending::kRanOut;
@@ -154,10 +158,10 @@ void Linear::restore(const data::SafetensorsFile& file) {
   }
   const StageName now = progress.stage;
   if (now == StageName::kStatistics) return;
-  const bool goes_on = now != StageName::kScore, sgd = goes_on && now != StageName::kLbfgs;
+  const bool goes_on = now < StageName::kPrune, sgd = goes_on && now != StageName::kLbfgs;
   const bool newton = parameters.solver != Solver::kSgd && parameters.send == Send::kModel;
-  const bool needs_moments =
-      parameters.standardize || now == StageName::kLbfgs || (goes_on && newton);
+  const bool needs_moments = parameters.standardize || now == StageName::kLbfgs ||
+                             now == StageName::kPrune || (goes_on && newton);
   if ((needs_moments && fit_.moments.values.empty()) ||
       fit_.class_sums.size() != model.classes.size() ||
       (sgd && parameters.adaptive && fit_.squares.empty())) {

@@ -87,6 +87,7 @@ void take_ending(const Json& ended, job::TrainResult& result) {
   result.done = true;
   result.rounds = base::count_or(ended, "rounds", 0);
   result.stopped_because = base::text_or(ended, "stopped_because", "");
+  result.ending = learn::ended_from_text(result.stopped_because).ending;
   result.objective = base::number_or(ended, "objective", result.objective);
   result.model_sha256 = base::text_or(ended, "model_sha256", "");
   const Json& record = base::member_or_null(ended, "record");
@@ -247,7 +248,9 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   record["data"]["paths"] = names_of(spec.inputs);
   record["data"]["sha256"] = loaded.part.sha256;
   if (!run.eval.empty()) record["eval"] = run.eval;
-  return {submit_training(training, lease_s, threads, *opened), std::move(record)};
+  const learn::Shape shape = job::shape_of(loaded.part);
+  const std::vector<learn::Stretch> course = learner->course(shape);
+  return {submit_training(training, lease_s, threads, *opened), std::move(record), shape, course};
 }
 
 namespace {

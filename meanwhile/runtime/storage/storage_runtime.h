@@ -43,6 +43,8 @@ class StorageRuntime final : public job::Runtime {
 struct SubmittedRun {
   Submitted submitted;
   Json record;
+  learn::Shape shape;
+  std::vector<learn::Stretch> course;  // the rounds to come
 };
 SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registry,
                         const StorePlace& place, double lease_s, job::Observer& observer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/sha256.h"
@@ -26,9 +27,9 @@ constexpr int kLeastUploads = 4;  // at the same time: waiting for a store takes
 
 [[noreturn]] void refuse(const storage::BlobStore& blobs, const JobRecord& there) {
   throw Error(ErrorKind::kUsage,
-              "{} holds another job ({} of {} rows, submitted {}); give this one a place of its "
+              "{} holds another job ({} of {}, submitted {}); give this one a place of its "
               "own, or remove that one with 'meanwhile cancel --store {}'",
-              blobs.name(), there.learner, there.data.rows(),
+              blobs.name(), there.learner, base::counted(there.data.rows(), "row"),
               base::text_or(there.about, "submitted", "at an unknown time"), blobs.name());
 }
 
