@@ -99,6 +99,12 @@ std::vector<Member> members_of(Bytes file) {
     const Bytes letters = part(file, at + 46, name);
     member.name.assign(reinterpret_cast<const char*>(letters.data()), letters.size());
     take_large(part(file, at + 46 + name, extra), member);
+    // The name stands before the member, too: what is only in the directory may be damaged.
+    const auto place = static_cast<std::size_t>(member.header);
+    if (number_at<std::uint32_t>(file, place) != 0x04034b50) cut_short();
+    const Bytes again =
+        part(file, place + 30, std::size_t{number_at<std::uint16_t>(file, place + 26)});
+    if (!std::equal(letters.begin(), letters.end(), again.begin(), again.end())) cut_short();
     if (member.name.ends_with(".npy")) {
       member.name.resize(member.name.size() - 4);
       members.push_back(std::move(member));
