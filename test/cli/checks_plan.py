@@ -147,7 +147,7 @@ def expect_audited(box, run, runtime):
 def check_every_run_is_compared_with_what_was_predicted(box):
     write_data(box)
     flags = "train svm rows.libsvm --max-iter 8"
-    said = box.run(f"{flags} --threads 2 --out threads").stderr
+    said = box.run(f"{flags} --threads 2 --verbose --out threads").stderr
     expect("predicted " in said and ", took " in said, said)
     expect_audited(box, "threads", "threads")
     box.run(f"{flags} --out ranks", ranks=2)

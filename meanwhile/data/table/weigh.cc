@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
 
 namespace meanwhile::data {
@@ -42,6 +43,26 @@ void for_entries(const Matrix& x, const std::vector<RowRange>& blocks, const Use
                 if (row[j] != 0) use(j, static_cast<double>(row[j]));
               }
             }
+          }
+        }
+      },
+      x);
+}
+
+// Gives the pages of mapped rows back.
+void release(const Matrix& x, const std::vector<RowRange>& blocks) {
+  const auto give_back = [](const auto* first, const auto* last) {
+    base::release_mapped(std::as_bytes(std::span(first, last)));
+  };
+  std::visit(
+      [&](const auto& m) {
+        for (const RowRange& rows : blocks) {
+          if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
+            const std::int64_t first = m.row_start[rows.begin], last = m.row_start[rows.end];
+            give_back(m.columns + first, m.columns + last);
+            give_back(m.values + first, m.values + last);
+          } else {
+            give_back(m.values + rows.begin * m.cols, m.values + rows.end * m.cols);
           }
         }
       },
@@ -215,6 +236,7 @@ Dominant dominant_column(const Part& part) {
     sum[column] += value;
     square[column] += value * value;
   });
+  if (part.data.mapped) release(part.data.x, sample);
   if (n == 0) return {};
   double all = 0, most = 0;
   Dominant dominant;
