@@ -49,22 +49,18 @@ void for_entries(const Matrix& x, const std::vector<RowRange>& blocks, const Use
       x);
 }
 
-// Gives the pages of mapped rows back.
-void release(const Matrix& x, const std::vector<RowRange>& blocks) {
-  const auto give_back = [](const auto* first, const auto* last) {
-    base::release_mapped(std::as_bytes(std::span(first, last)));
+// Gives all pages of mapped rows back: a look at a few rows brings their neighbours, too.
+void release(const Matrix& x) {
+  const auto give_back = [](const auto* first, std::int64_t count) {
+    base::release_mapped(std::as_bytes(std::span(first, static_cast<std::size_t>(count))));
   };
   std::visit(
       [&](const auto& m) {
-        for (const RowRange& rows : blocks) {
-          if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
-            const std::int64_t first = m.row_start[rows.begin], last = m.row_start[rows.end];
-            give_back(m.columns + first, m.columns + last);
-            give_back(m.values + first, m.values + last);
-          } else {
-            give_back(m.values + rows.begin * m.cols, m.values + rows.end * m.cols);
-          }
+        if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
+          give_back(m.row_start, m.rows + 1);
+          give_back(m.columns, stored(x));
         }
+        give_back(m.values, stored(x));
       },
       x);
 }
@@ -225,18 +221,16 @@ Dominant dominant_column(const Part& part) {
   std::int64_t held = 0;
   for (const RowRange& rows : blocks) held += rows.end - rows.begin;
   const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, held / kRows));
-  std::vector<RowRange> sample;
+  std::vector<double> sum(width), square(width);
   double n = 0;
   for (std::size_t b = 0; b < blocks.size(); b += step) {
-    sample.push_back(blocks[b]);
     n += static_cast<double>(blocks[b].end - blocks[b].begin);
+    for_entries(part.data.x, {blocks[b]}, [&](std::size_t column, double value) {
+      sum[column] += value;
+      square[column] += value * value;
+    });
+    if (part.data.mapped) release(part.data.x);
   }
-  std::vector<double> sum(width), square(width);
-  for_entries(part.data.x, sample, [&](std::size_t column, double value) {
-    sum[column] += value;
-    square[column] += value * value;
-  });
-  if (part.data.mapped) release(part.data.x, sample);
   if (n == 0) return {};
   double all = 0, most = 0;
   Dominant dominant;
