@@ -55,14 +55,15 @@ void InputFlags::add_to(const FlagTable& table) {
       "CSV: the first line holds column names (--no-header: it is data); default: detect"));
   add(table.text("--delimiter", delimiter_, "CSV: between fields; default: by looking"))
       .type("CHAR");
-  add(table.text("--label-column", label_column_,
-                 "CSV: name or number (from 0; -1 is the last) of the labels, kept from learning"))
+  add(table.text(
+          "--label-column", label_column_,
+          "tables: name or number (from 0; -1 is the last) of the labels, kept from learning"))
       .type("COLUMN");
   add(table.text("--labels", labels_,
                  "a file of labels, one a row: NPY, IDX, or a number or word a line"))
       .type("FILE");
   add(table.text("--weights", weights_, "a file of sample weights, one a row")).type("FILE");
-  add(table.text("--weight-column", weight_column_, "CSV: the column of sample weights"))
+  add(table.text("--weight-column", weight_column_, "tables: the column of sample weights"))
       .type("COLUMN");
   add(table.text("--text-column", text_column_,
                  "CSV, JSON Lines: the column whose words are counted; of the others, only labels "
@@ -71,19 +72,20 @@ void InputFlags::add_to(const FlagTable& table) {
   add(table.whole("--ngrams", words_.ngrams,
                   "text: count runs of up to so many words, stop words aside", 1));
   add(table.texts("--ignore-column", ignore_columns_,
-                  "CSV: columns to leave out, such as id,name or x*; may be repeated"))
+                  "tables: columns to leave out, such as id,name or x*; may be repeated"))
       .type("COLUMNS");
   add(table.texts("--columns", columns_,
-                  "CSV: the only columns to learn from, such as a,b or x*; may be repeated"))
+                  "tables: the only columns to learn from, such as a,b or x*; may be repeated"))
       .type("COLUMNS");
   add(table.texts("--categorical", categorical_,
-                  "CSV: columns whose numbers are categories; columns of words always are"))
+                  "tables: columns whose numbers are categories; columns of words always are"))
       .type("COLUMNS");
-  add(table.choice("--missing", missing_, data::missing_names(),
-                   "CSV: rows that lack a value (nothing, NA, NaN, null, ?): an error, left out of "
-                   "training, or filled in; indicator: the mean, and a column that says so"));
+  add(table.choice(
+      "--missing", missing_, data::missing_names(),
+      "tables: rows that lack a value (nothing, NA, NaN, null, ?): an error, left out of "
+      "training, or filled in; indicator: the mean, and a column that says so"));
   add(table.whole("--max-levels", max_levels_,
-                  "CSV: levels of a category, the most frequent; rarer ones become one", 1));
+                  "tables: levels of a category, the most frequent; rarer ones become one", 1));
   tfidf_option_ = add(table.toggle(
       "--tfidf", tfidf_, "multiply counts by the inverse document frequency of their column"));
   add(table.choice("--normalize", normalize_, {"none", "l2"},

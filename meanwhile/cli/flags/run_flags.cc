@@ -32,8 +32,9 @@ std::vector<std::string> RunFlags::common() const {
   }
   const std::vector<std::string> reading =
       entry_.of_text
-          ? std::vector<std::string>{"--vocabulary", "--min-df", "--stop-words"}
-          : std::vector<std::string>{"--label-column", "--weight-column", "--ignore-column"};
+          ? std::vector<std::string>{"--text-column", "--vocabulary", "--min-df", "--stop-words"}
+          : std::vector<std::string>{"--label-column",  "--labels",  "--weight-column",
+                                     "--ignore-column", "--missing", "--text-column"};
   names.insert(names.end(), reading.begin(), reading.end());
   return names;
 }
