@@ -65,7 +65,7 @@ DATA = {
 #        flags of a run that ends at its last round, flags that let it go on, flags of a run that takes a while)
 CASES = {
     "kmeans": ("kmeans", "points.csv", "more_points.csv", "",
-               "--n-clusters 6 --init random --tol 0 --max-iter 3", "--max-iter 100",
+               "--n-clusters 6 --n-init 1 --init random --tol 0 --max-iter 3", "--max-iter 100",
                "--n-clusters 6 --init random --tol 0 --n-init 4000"),
     "kmeans-batch": ("kmeans", "points.csv", "more_points.csv", "",
                      "--n-clusters 6 --batch-size 64 --max-iter 5", "--max-iter 9",
