@@ -10,6 +10,13 @@ import subprocess
 from checks_training import wait_for_rounds
 from harness import MPIRUN, csv_text, expect, libsvm_text, messages, points, write_npy
 
+# A run that is there until it is stopped: with more columns than rows and no penalty the loss falls for ever.
+ENDLESS = "train logistic rows.libsvm --solver sgd --l2 0 --tol 0 --max-iter 1000000 --shards 4"
+
+
+def endless_data(box):
+    (box / "rows.libsvm").write_text(libsvm_text(2000, 4000, 20))
+
 
 def flip(path, byte, bit):
     data = bytearray(path.read_bytes())
@@ -54,16 +61,16 @@ def check_a_damaged_record_of_a_run_is_refused(box):
 
 
 def check_a_damaged_checkpoint_is_passed_over(box):
-    write_npy(box / "long.npy", points(4000, 8), 4000, 8)
-    train = "train kmeans long.npy --n-clusters 50 --init random --tol 0 --max-iter 200 --shards 4"
-    whole = box.json(f"{train} --out whole --quiet")
-    process = box.start(f"{train} --checkpoint-seconds 0 --out run".split())
+    endless_data(box)
+    process = box.start(f"{ENDLESS} --checkpoint-seconds 0 --out run".split())
     wait_for_rounds(box, "run", 5, process)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     newest = sorted((box / "run/checkpoints").glob("*.safetensors"))[-1]
     flip(newest, newest.stat().st_size - 9, 3)
-    done = box.run("train kmeans long.npy --resume run --json")
+    rounds = box.record("run")["rounds"] + 3
+    whole = box.json(f"{ENDLESS} --max-iter {rounds} --out whole --quiet")
+    done = box.run(f"train logistic rows.libsvm --resume run --max-iter {rounds} --json")
     expect(f"{newest.name}: is damaged" in done.stderr and "the state before it" in done.stderr, done.stderr)
     expect(json.loads(done.stdout)["model_sha256"] == whole["model_sha256"], "another model")
 
@@ -121,12 +128,12 @@ def check_ranks_that_were_given_different_flags_say_so(box):
 
 
 def check_two_runs_do_not_write_one_directory(box):
-    write_npy(box / "long.npy", points(4000, 8), 4000, 8)
-    train = "train kmeans long.npy --n-clusters 200 --init random --tol 0 --max-iter 3000 --out run"
+    endless_data(box)
+    train = f"{ENDLESS} --out run"
     process = box.start(f"{train} --checkpoint-seconds 0".split())
     try:
         wait_for_rounds(box, "run", 3, process)
-        for command in (train, "train kmeans long.npy --resume run"):
+        for command in (train, "train logistic rows.libsvm --resume run"):
             said = box.run(command, code=2).stderr
             expect(f"is being written by process {process.pid} on " in said, said)
         expect(process.poll() is None, "the first run has ended")
@@ -135,7 +142,7 @@ def check_two_runs_do_not_write_one_directory(box):
         process.communicate(timeout=60)
     # The system has unlocked what the killed process held.
     expect((box / "run/lock").exists(), "the killed process left its lock")
-    box.run("train kmeans long.npy --resume run --max-iter 4 --quiet")
+    box.run(f"train logistic rows.libsvm --resume run --max-iter {len(box.rounds('run')) + 2} --quiet")
     expect(not (box / "run/lock").exists(), "the lock is still there")
 
 
@@ -178,10 +185,9 @@ def check_a_file_that_is_read_is_not_written(box):
 
 
 def check_a_mapped_file_that_is_cut_while_it_is_in_use_is_named(box):
-    write_npy(box / "long.npy", points(60000, 16), 60000, 16)
-    box.run("convert long.npy long.safetensors")
-    process = box.start("train kmeans long.safetensors --n-clusters 20 --batch-size 5000 --tol 0 --max-iter 100000 "
-                        "--init random --out run --quiet".split())
+    endless_data(box)
+    box.run("convert rows.libsvm long.safetensors")
+    process = box.start(f"{ENDLESS} --out run --quiet".replace("rows.libsvm", "long.safetensors").split())
     try:
         wait_for_rounds(box, "run", 2, process)
         os.truncate(box / "long.safetensors", 4096)
@@ -194,8 +200,8 @@ def check_a_mapped_file_that_is_cut_while_it_is_in_use_is_named(box):
 
 def check_failures_that_are_not_the_users_say_what_failed(box):
     write_npy(box / "long.npy", points(4000, 8), 4000, 8)
-    train = "train kmeans long.npy --n-clusters 200 --init random --tol 0 --max-iter 3000 --out run --quiet"
-    process = box.start(train.split())
+    endless_data(box)
+    process = box.start(f"{ENDLESS} --out run --quiet".split())
     try:
         wait_for_rounds(box, "run", 3, process)
         os.rename(box / "run", box / "elsewhere")
