@@ -28,9 +28,10 @@ TEST(Readers, HaveNamesOfTheirOwn) {
     EXPECT_EQ(reader->recognised_by.empty(), reader->recognise == nullptr) << reader->name;
   }
   EXPECT_EQ(parse_format("auto"), nullptr);
-  EXPECT_EQ(error_of(base::ErrorKind::kUsage, [] { parse_format("xls"); }),
-            "format 'xls' is unknown; known are auto, csv, jsonl, npy, npz, libsvm, idx, docword, text, "
-            "ldac, safetensors");
+  EXPECT_EQ(
+      error_of(base::ErrorKind::kUsage, [] { parse_format("xls"); }),
+      "format 'xls' is unknown; known are auto, csv, jsonl, npy, npz, libsvm, idx, docword, text, "
+      "ldac, safetensors");
 }
 
 TEST(Readers, AreFoundByEachOfTheirFileNames) {
