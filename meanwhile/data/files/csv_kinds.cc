@@ -43,14 +43,7 @@ void CellCounts::add(const std::string& cell) {
     return;
   }
   if (const auto number = as_number(cell)) {
-    if (*number != static_cast<double>(numbers)) counts_up = false;
-    low = numbers == 0 ? *number : std::min(low, *number);
-    high = numbers == 0 ? *number : std::max(high, *number);
-    ++numbers;
-    if (std::isfinite(*number)) {
-      changed =
-          std::max(changed, std::abs(*number - static_cast<double>(static_cast<float>(*number))));
-    }
+    add_number(*number);
     return;
   }
   if (parse_boolean(cell)) {
@@ -61,6 +54,15 @@ void CellCounts::add(const std::string& cell) {
     ++words;
     decimal_commas = decimal_commas && has_decimal_comma(cell);
   }
+}
+
+void CellCounts::add_number(double number) {
+  if (number != static_cast<double>(numbers)) counts_up = false;
+  low = numbers == 0 ? number : std::min(low, number);
+  high = numbers == 0 ? number : std::max(high, number);
+  ++numbers;
+  if (!std::isfinite(number)) return;
+  changed = std::max(changed, std::abs(number - static_cast<double>(static_cast<float>(number))));
 }
 
 ColumnKind kind_of(const CellCounts& cells) {

@@ -25,6 +25,7 @@ struct CellCounts {
   bool counts_up = true;  // 0, 1, 2, ...: an index
 
   void add(const std::string& cell);
+  void add_number(double number);
   std::int64_t values() const { return numbers + booleans + dates + words; }
 };
 

@@ -5,10 +5,9 @@
 #include <algorithm>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/files/column_roles.h"
 #include "meanwhile/data/files/csv_kinds.h"
-#include "meanwhile/data/list_text.h"
+#include "meanwhile/data/files/table_layout.h"
 #include "meanwhile/data/text/text_error.h"
 #include "meanwhile/data/text/text_source.h"
 #include "meanwhile/data/text/token.h"
@@ -47,56 +46,12 @@ void check_delimiter(char delimiter) {
   }
 }
 
-// Columns of this file as a schema that has no levels yet.
-TableSchema schema_of(const std::vector<std::string>& names, const std::vector<TableField>& fields,
-                      Missing missing) {
-  TableSchema schema;
-  schema.missing = missing;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    Column& column = schema.columns.emplace_back();
-    if (!names.empty()) column.name = names[i];
-    column.role = fields[i].role;
-    column.kind = fields[i].kind;
-  }
-  return schema;
+std::vector<ColumnKind> kinds_of(const CsvLook& look) {
+  std::vector<ColumnKind> kinds;
+  for (const CellCounts& cells : look.columns) kinds.push_back(kind_of(cells));
+  return kinds;
 }
 
-// Names that occur twice say of no column which it is.
-void check_names(const CsvLayout& layout) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < layout.names.size(); ++i) {
-    if (layout.fields[i].role != ColumnRole::kIgnored) names.push_back(layout.names[i]);
-  }
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice == names.end()) return;
-  throw Error(ErrorKind::kInput,
-              "two columns are named {}; name them apart, or leave one out by its number with "
-              "`ignore_column`",
-              twice->empty() ? "nothing" : "'" + *twice + "'");
-}
-
-// The fields of a file that is read to learn from.
-std::vector<TableField> fields_of(const CsvLook& look, const std::vector<std::string>& names,
-                                  const ReadOptions& options) {
-  const std::size_t count = look.first.size();
-  const std::vector<ColumnRole> roles = find_roles(options, names, count);
-  std::vector<TableField> fields(count);
-  std::uint32_t feature = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    fields[i] = {roles[i], kind_of(look.columns[i]), 0};
-    if (roles[i] == ColumnRole::kFeature) fields[i].feature = feature++;
-  }
-  for (const std::string& given : options.categorical) {
-    const std::string parameter = base::parameter("categorical");
-    for (const std::size_t i : find_columns(parameter, given, names, count)) {
-      fields[i].kind = ColumnKind::kCategory;
-    }
-  }
-  return fields;
-}
-
-// Numbers that float32 moves by more than a millionth of their range may become equal.
 std::vector<std::string> notes_of(const CsvLayout& layout, const CsvLook& look,
                                   const ReadOptions& options) {
   std::vector<std::string> notes, coarse;
@@ -104,8 +59,7 @@ std::vector<std::string> notes_of(const CsvLayout& layout, const CsvLook& look,
     const CellCounts& cells = look.columns[i];
     if (layout.fields[i].role != ColumnRole::kFeature) continue;
     if (layout.fields[i].kind != ColumnKind::kNumber) continue;
-    if (options.dtype == DType::kFloat32 && cells.changed > 1e-6 * (cells.high - cells.low) &&
-        cells.high > cells.low) {
+    if (options.dtype == DType::kFloat32 && is_too_coarse(cells)) {
       coarse.push_back(layout.field_name(i));
     }
     if (!layout.names.empty() && layout.names[i].empty() && cells.counts_up && cells.numbers > 1) {
@@ -113,12 +67,7 @@ std::vector<std::string> notes_of(const CsvLayout& layout, const CsvLook& look,
           "column {} has no name and counts the rows; `ignore_column` {} leaves it out", i, i));
     }
   }
-  if (!coarse.empty()) {
-    notes.push_back(
-        fmt::format("float32 is too coarse for {}, whose values differ by little; "
-                    "`dtype` float64 keeps them apart",
-                    list_text(coarse)));
-  }
+  if (!coarse.empty()) notes.push_back(coarse_note(coarse));
   return notes;
 }
 
@@ -224,8 +173,8 @@ std::optional<CsvLayout> csv_layout(std::string_view text, bool whole, const Rea
     layout.fields = match_fields(*options.schema, layout.names, look.first.size(), options);
     layout.table = *options.schema;
   } else {
-    layout.fields = fields_of(look, layout.names, options);
-    check_names(layout);
+    layout.fields = fields_of(kinds_of(look), layout.names, options);
+    check_names(layout.names, layout.fields);
     layout.table = schema_of(layout.names, layout.fields, options.missing);
     layout.notes = notes_of(layout, look, options);
   }

@@ -10,13 +10,12 @@
 #include <utility>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/base/parameter_name.h"
-#include "meanwhile/data/files/column_roles.h"
 #include "meanwhile/data/files/csv_kinds.h"
 #include "meanwhile/data/files/file_start.h"
 #include "meanwhile/data/files/json_lines.h"
 #include "meanwhile/data/files/match_table.h"
 #include "meanwhile/data/files/readers.h"
+#include "meanwhile/data/files/table_layout.h"
 #include "meanwhile/data/files/table_rows.h"
 #include "meanwhile/data/files/text_column.h"
 #include "meanwhile/data/text/number.h"
@@ -84,27 +83,10 @@ JsonLayout layout_of(const JsonLook& look, const ReadOptions& options) {
     layout.fields = match_fields(*options.schema, layout.names, count, options);
     layout.table = *options.schema;
   } else {
-    const auto roles = find_roles(options, layout.names, count);
-    std::uint32_t feature = 0;
-    layout.table.missing = options.missing;
-    for (std::size_t i = 0; i < count; ++i) {
-      TableField& field = layout.fields.emplace_back();
-      field.role = roles[i];
-      field.kind = kind_of(look.cells[i]);
-      if (roles[i] == ColumnRole::kFeature) field.feature = feature++;
-    }
-    for (const std::string& given : options.categorical) {
-      for (const std::size_t i :
-           find_columns(base::parameter("categorical"), given, layout.names, count)) {
-        layout.fields[i].kind = ColumnKind::kCategory;
-      }
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      Column& column = layout.table.columns.emplace_back();
-      column.name = layout.names[i];
-      column.role = layout.fields[i].role;
-      column.kind = layout.fields[i].kind;
-    }
+    std::vector<ColumnKind> kinds;
+    for (const CellCounts& cells : look.cells) kinds.push_back(kind_of(cells));
+    layout.fields = fields_of(kinds, layout.names, options);
+    layout.table = schema_of(layout.names, layout.fields, options.missing);
   }
   for (std::size_t i = 0; i < count; ++i) {
     const CellCounts& cells = look.cells[i];
@@ -313,7 +295,7 @@ constinit const Reader kJsonlReader = {
     .title = "JSON Lines",
     .file_names = {"*.jsonl", "*.ndjson"},
     .recognised_by = "a first line that begins with `{`",
-    .gives = "dense; sparse if a column is a category",
+    .gives = "dense; sparse where categories have many levels",
     .recognise = recognise,
     .has_roles = true,
     .text_column = jsonl_text_column,

@@ -1,8 +1,8 @@
 // The driver of all text formats.
 //
 // A thread repeats: take the next chunk (alone, under source_mutex_), parse it (in parallel), wait
-// for the chunks before it to be placed, reserve its place (alone, under order_mutex_), copy it
-// there (in parallel). Chunks are numbered when they are taken; `placed_` of them have a place.
+// for its turn, reserve its place (alone), copy it there (in parallel). Chunks are numbered when
+// they are taken.
 //
 // A failure waits for its turn like a chunk, so the failure thrown is the first in the order of the
 // files. Only then is the line known at which a chunk begins. A thread holds one chunk at a
@@ -10,17 +10,15 @@
 #include "meanwhile/data/text/parse_text.h"
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/text/text_error.h"
+#include "meanwhile/data/text/turns.h"
 
 namespace meanwhile::data {
 
@@ -60,7 +58,7 @@ class Driver {
   void run(int threads) {
     base::ThreadPool pool(threads);
     pool.run(threads, [this](std::int64_t, int) { work(); });
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    turns_.rethrow();
   }
 
  private:
@@ -89,16 +87,16 @@ class Driver {
           job.failure = std::current_exception();
         }
       }
-      const auto place = place_in_order(job);
-      if (!place) return;
-      if (!job.ends_file) sink_.put(job.rows, *place);
+      typename RowSink<T>::Place place;
+      if (!turns_.run(job.number, [&] { place = reserve(job); })) return;
+      if (!job.ends_file) sink_.put(job.rows, place);
     }
   }
 
   // False if nothing is left to do.
   bool take(Job& job) {
     std::lock_guard lock(source_mutex_);
-    if (taken_all_ || stopped_) return false;
+    if (taken_all_ || turns_.stopped()) return false;
     job.failure = nullptr;
     job.ends_file = false;
     try {
@@ -132,24 +130,6 @@ class Driver {
     file_ = std::make_shared<const File>(
         File{source_->name(), source_->lines_skipped(), std::move(parser), &input});
     return true;
-  }
-
-  // Absent if another chunk has failed, or this one.
-  std::optional<typename RowSink<T>::Place> place_in_order(Job& job) {
-    std::unique_lock lock(order_mutex_);
-    turn_.wait(lock, [&] { return stopped_ || placed_ == job.number; });
-    if (stopped_) return std::nullopt;
-    std::optional<typename RowSink<T>::Place> place;
-    try {
-      place = reserve(job);
-      ++placed_;
-    } catch (...) {
-      failure_ = std::current_exception();
-      stopped_ = true;
-    }
-    lock.unlock();
-    turn_.notify_all();
-    return place;
   }
 
   typename RowSink<T>::Place reserve(Job& job) {
@@ -242,7 +222,7 @@ class Driver {
   TextFormat<T>& format_;
   RowSink<T>& sink_;
   const ChunkLimits limits_;
-  std::atomic<bool> stopped_ = false;  // set under order_mutex_
+  Turns turns_;
 
   std::mutex source_mutex_;  // guards these
   std::size_t next_input_ = 0;
@@ -251,13 +231,10 @@ class Driver {
   std::int64_t taken_ = 0;
   bool taken_all_ = false;
 
-  std::mutex order_mutex_;  // guards these
-  std::condition_variable turn_;
-  std::int64_t placed_ = 0;
-  std::shared_ptr<const File> placing_;  // the file of the chunk placed last, and its counts so far
+  // Used in turns: the file of the chunk placed last, and its counts so far.
+  std::shared_ptr<const File> placing_;
   std::int64_t file_rows_ = 0, file_stored_ = 0, file_lines_ = 0, file_dropped_ = 0;
   RowChunk<T> spare_;  // for empty rows
-  std::exception_ptr failure_;
 };
 
 }  // namespace
