@@ -6,12 +6,13 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse bench-table lab format clean
+.PHONY: help setup build arrow demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse bench-table lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
 	@echo 'make test                        the same, and every test'
 	@echo 'make build                       the program: build/release/meanwhile'
+	@echo 'make arrow                       the program with Parquet, Arrow and Feather files'
 	@echo 'make install PREFIX=/usr/local   program, library, headers, CMake package'
 	@echo 'make setup                       only install what is missing (packages.txt)'
 	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
@@ -37,6 +38,10 @@ build/setup.done: packages.txt scripts/setup.sh
 setup: build/setup.done
 
 build: setup
+	@scripts/build.sh release meanwhile
+
+arrow: setup
+	@scripts/arrow.sh
 	@scripts/build.sh release meanwhile
 
 demo: build

@@ -18,7 +18,12 @@ if [ ! -e "build/$preset/build.ninja" ]; then
   # More targets than the preset has by itself: each is built only when it is asked for.
   options=()
   case $preset in
-    release) options=(-DMEANWHILE_BENCH=ON) ;;
+    release)
+      options=(-DMEANWHILE_BENCH=ON)
+      if [ -e build/arrow/pyarrow ]; then
+        options+=(-DMEANWHILE_ARROW=ON -DMEANWHILE_PYARROW="$PWD/build/arrow/pyarrow")
+      fi
+      ;;
     fuzz) options=(-DMEANWHILE_TESTS=ON) ;;
   esac
   cmake --preset "$preset" "${options[@]}" >/dev/null

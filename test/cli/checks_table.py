@@ -5,6 +5,7 @@ import gzip
 import json
 import random
 
+from arrow_files import reads_arrow, write_arrow
 from harness import expect, expect_equal
 
 LEVELS = ("clerk", "sales, abroad", "tech", "farm")
@@ -40,11 +41,17 @@ def write_files(box, rows):
     (box / "t.csv.gz").write_bytes(gzip.compress(text.encode()))
     (box / "t.tsv").write_text(separated(rows, "\t"))
     (box / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if reads_arrow(box):
+        types = {"age": "int64", "job": "string", "paid": "bool_", "since": "date32", "rich": "dictionary", "pay": "int32"}
+        columns = [(name, types[name], [row[name] for row in rows]) for name in rows[0]]
+        write_arrow(box, columns, "t.parquet", "t.feather")
     mixed = [dict(reversed(row.items())) for row in rows]
     (box / "mixed.csv").write_text(separated(mixed, ","))
 
 
-FILES = ("t.csv", "t.csv.gz", "t.tsv", "t.jsonl")
+def files_in(box):
+    names = ("t.csv", "t.csv.gz", "t.tsv", "t.jsonl", "t.parquet", "t.feather")
+    return [name for name in names if (box / name).exists()]
 
 
 def one_model(box, missing):
@@ -53,7 +60,7 @@ def one_model(box, missing):
     flags = f"--label-column rich --missing {missing} --max-iter 6 --solver lbfgs --tol 0 --quiet"
     shorter = flags.replace("--max-iter 6", "--max-iter 3")
     found, answers = {}, {}
-    for name in FILES:
+    for name in files_in(box):
         found[f"{name}, threads"] = box.json(f"train logistic {name} {flags} --out run")["model_sha256"]
         found[f"{name}, 3 ranks"] = box.json(f"train logistic {name} {flags} --threads 1 --out ranks",
                                              ranks=3)["model_sha256"]

@@ -70,7 +70,7 @@ inline Dataset parse_files(const std::vector<std::filesystem::path>& paths, cons
   for (const auto& path : paths) files.push_back({path, &reader, true, nullptr});
   const ChunkLimits limits{way.chunk_bytes, 1 << 20};
   const auto run = [&]<class T>(T) {
-    const auto format = open_text<T>(*reader.text(), options);
+    const auto format = open_as<T>(*reader.text(), options);
     MemorySink<T> sink(format->sparse());
     parse_text(text_inputs(files), *format, sink, way.threads, limits);
     return settled_rows(sink, format->description(), options, files.front());

@@ -186,7 +186,7 @@ TEST_F(ReadTest, ColumnsAreForTables) {
   options.label_column = "0";
   EXPECT_EQ(error({file("a.libsvm", "1 1:2\n")}, options, ErrorKind::kUsage),
             "a.libsvm: is libsvm; label, weight and ignored columns can be named in CSV, JSON "
-            "Lines, NPY, NPZ only");
+            "Lines, Parquet, Arrow and Feather, NPY, NPZ only");
   options.label_column = "-1";
   EXPECT_EQ(rows_of<float>(read({file("a.tsv", "a,b\ty\n1\t2\n")}, options)).labels,
             std::vector<double>{2});

@@ -28,10 +28,10 @@ TEST(Readers, HaveNamesOfTheirOwn) {
     EXPECT_EQ(reader->recognised_by.empty(), reader->recognise == nullptr) << reader->name;
   }
   EXPECT_EQ(parse_format("auto"), nullptr);
-  EXPECT_EQ(
-      error_of(base::ErrorKind::kUsage, [] { parse_format("xls"); }),
-      "format 'xls' is unknown; known are auto, csv, jsonl, npy, npz, libsvm, idx, docword, text, "
-      "ldac, safetensors");
+  EXPECT_EQ(error_of(base::ErrorKind::kUsage, [] { parse_format("xls"); }),
+            "format 'xls' is unknown; known are auto, csv, jsonl, parquet, arrow, npy, npz, "
+            "libsvm, idx, docword, text, "
+            "ldac, safetensors");
 }
 
 TEST(Readers, AreFoundByEachOfTheirFileNames) {
@@ -169,7 +169,7 @@ TEST(ReaderOfContent, NamesFormatsThatAreNotRead) {
     start += std::string(100, '\x15');
     return input_error_of([&] { reader_of_content(start); });
   };
-  EXPECT_THAT(said("PAR1"), HasSubstr("is a Parquet file"));
+  EXPECT_THAT(said("FEA1"), HasSubstr("is a Feather file of version 1"));
   EXPECT_THAT(said("BZh9"), HasSubstr("compressed by bzip2"));
   EXPECT_THAT(said(std::string("\xfd"
                                "7zXZ\0",

@@ -103,9 +103,13 @@ ColumnFile read_column(const std::filesystem::path& path) {
   options.dtype = DType::kFloat64;
   const InputFile file = find_inputs({path}, options).front();
   try {
-    if (const auto* binary = std::get_if<BinaryKind>(&file.reader->kind)) {
+    if (const BinaryKind* const binary = file.reader->binary()) {
       const BinaryFile contents = open_binary(file, options);
       return {column_of(binary->read(contents, options)), {}};
+    }
+    if (file.reader->columnar() != nullptr) {
+      throw Error(ErrorKind::kUsage, "is {}; give NPY, IDX or text, a value a line",
+                  file.reader->title);
     }
     const auto source = file.opened ? file.opened : std::make_shared<TextSource>(path);
     const auto bytes = source->rest();

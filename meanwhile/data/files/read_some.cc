@@ -104,7 +104,7 @@ SomeRows read_some(const std::vector<InputFile>& files, const ReadOptions& optio
 
 std::optional<Dataset> map_rows(const std::vector<InputFile>& files, const ReadOptions& options) {
   const InputFile& file = files.front();
-  const auto* binary = std::get_if<BinaryKind>(&file.reader->kind);
+  const BinaryKind* const binary = file.reader->binary();
   if (files.size() != 1 || !file.plain || binary == nullptr || binary->map == nullptr) {
     return std::nullopt;
   }

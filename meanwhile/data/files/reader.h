@@ -11,14 +11,18 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "meanwhile/data/dataset.h"
 
 namespace meanwhile::data {
 
 struct FileStart;
+struct InputFile;
 struct ReadOptions;
 struct TextColumnFiles;
+template <class T>
+class RowSource;
 template <class T>
 class TextFormat;
 
@@ -64,10 +68,17 @@ struct BinaryKind {
   std::optional<Dataset> (*map)(const BinaryFile& file) = nullptr;
 };
 
-// A columnar format (Parquet: typed columns in groups of rows) becomes a third alternative of
-// Reader::kind. It is opened by path and gives one group of rows at a time, which row_source.cc
-// pours into a sink as it pours one file after another now. reader.h and row_source.cc are all that
-// learn of a new kind.
+// Columns with types of their own, in groups of rows: raw rows of a table.
+struct ColumnarKind {
+  // The rows of several files of the format. THROWS Error, the name of the file first.
+  template <class T>
+  using Open = std::unique_ptr<RowSource<T>> (*)(const std::vector<InputFile>& files,
+                                                 const ReadOptions& options);
+
+  Open<float> open_float32;
+  Open<double> open_float64;
+};
+
 struct Reader {
   std::string_view name;   // value of --format
   std::string_view title;  // name of the format in documents
@@ -82,18 +93,21 @@ struct Reader {
   bool has_roles = false;  // options can name columns as label, weight or ignored
   // How the text of one column is found; null: no column holds text.
   TextColumnFiles (*text_column)(const ReadOptions& options) = nullptr;
-  std::variant<TextKind, BinaryKind> kind;
+  std::variant<TextKind, BinaryKind, ColumnarKind> kind;
 
   const TextKind* text() const { return std::get_if<TextKind>(&kind); }
+  const BinaryKind* binary() const { return std::get_if<BinaryKind>(&kind); }
+  const ColumnarKind* columnar() const { return std::get_if<ColumnarKind>(&kind); }
   bool counts_words() const { return text() != nullptr && text()->counts_words; }
 };
 
-template <class T>
-std::unique_ptr<TextFormat<T>> open_text(const TextKind& kind, const ReadOptions& options) {
+// Opens by the function for rows of T.
+template <class T, class Kind, class... Args>
+auto open_as(const Kind& kind, const Args&... args) {
   if constexpr (std::is_same_v<T, float>) {
-    return kind.open_float32(options);
+    return kind.open_float32(args...);
   } else {
-    return kind.open_float64(options);
+    return kind.open_float64(args...);
   }
 }
 

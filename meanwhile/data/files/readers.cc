@@ -10,8 +10,9 @@ namespace meanwhile::data {
 namespace {
 
 constexpr const Reader* kReaders[] = {
-    &kCsvReader, &kJsonlReader,   &kNpyReader,  &kNpzReader,  &kLibsvmReader,
-    &kIdxReader, &kDocwordReader, &kTextReader, &kLdacReader, &kSafetensorsReader,
+    &kCsvReader,     &kJsonlReader, &kParquetReader, &kArrowReader,
+    &kNpyReader,     &kNpzReader,   &kLibsvmReader,  &kIdxReader,
+    &kDocwordReader, &kTextReader,  &kLdacReader,    &kSafetensorsReader,
 };
 
 bool fits(std::string_view name, std::string_view pattern) {
@@ -33,8 +34,7 @@ constexpr Unread kUnread[] = {
       6},
      "compressed by xz; gzip and zstd are read"},
     {{"PK\x03\x04", 4}, "a zip archive, as xlsx files are; unpack it, or save it as CSV or NPY"},
-    {"PAR1", "a Parquet file; save it as CSV or NPY"},
-    {"ARROW1", "an Arrow or Feather file; save it as CSV or NPY"},
+    {"FEA1", "a Feather file of version 1; save it as version 2"},
     {{"\xd0\xcf\x11\xe0", 4}, "an Excel file; save it as CSV"},
     {{"\x89HDF", 4}, "an HDF5 file; save it as CSV or NPY"},
     {"%PDF", "a PDF document; save its text"},

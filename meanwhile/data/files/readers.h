@@ -14,7 +14,7 @@
 namespace meanwhile::data {
 
 extern const Reader kCsvReader, kNpyReader, kLibsvmReader, kIdxReader, kDocwordReader, kTextReader,
-    kLdacReader, kSafetensorsReader, kJsonlReader, kNpzReader;
+    kLdacReader, kSafetensorsReader, kJsonlReader, kNpzReader, kParquetReader, kArrowReader;
 
 // All formats, in the order in which help and messages name them.
 std::span<const Reader* const> readers();

@@ -22,7 +22,7 @@ class TextRowSource : public RowSource<T> {
   TextRowSource(const std::vector<InputFile>& files, const ReadOptions& options)
       : files_(files),
         threads_(options.threads),
-        format_(open_text<T>(*files.front().reader->text(), options)) {}
+        format_(open_as<T>(*files.front().reader->text(), options)) {}
 
   bool sparse() const override { return format_->sparse(); }
   RowsDescription pour(RowSink<T>& sink) override {
@@ -64,11 +64,26 @@ class JoinedRowSource : public RowSource<T> {
   Dataset first_;
 };
 
+// Files of one format that is not an array.
 template <class T>
-Dataset parse_one(const InputFile& file, const ReadOptions& options) {
-  TextRowSource<T> rows({file}, options);
-  MemorySink<T> sink(rows.sparse());
-  return settled_rows(sink, rows.pour(sink), options, file);
+std::unique_ptr<RowSource<T>> open_as_one(const std::vector<InputFile>& files,
+                                          const ReadOptions& options) {
+  if (const ColumnarKind* const columnar = files.front().reader->columnar()) {
+    return open_as<T>(*columnar, files, options);
+  }
+  return std::make_unique<TextRowSource<T>>(files, options);
+}
+
+template <class T>
+Dataset read_one_as(const InputFile& file, const ReadOptions& options) {
+  const auto rows = open_as_one<T>({file}, options);
+  MemorySink<T> sink(rows->sparse());
+  return settled_rows(sink, rows->pour(sink), options, file);
+}
+
+bool have_one_format(const std::vector<InputFile>& files) {
+  return std::all_of(files.begin(), files.end(),
+                     [&](const InputFile& file) { return file.reader == files.front().reader; });
 }
 
 }  // namespace
@@ -88,7 +103,7 @@ template Dataset settled_rows(MemorySink<double>&, RowsDescription, const ReadOp
                               const InputFile&);
 
 Dataset read_one(const InputFile& file, const ReadOptions& options) {
-  if (const auto* binary = std::get_if<BinaryKind>(&file.reader->kind)) {
+  if (const BinaryKind* const binary = file.reader->binary()) {
     const BinaryFile contents = open_binary(file, options);
     Dataset data = binary->read(contents, options);
     if (file.reader->has_roles && has_array_roles(options)) {
@@ -101,22 +116,18 @@ Dataset read_one(const InputFile& file, const ReadOptions& options) {
     check_finite(data.x, contents.name, options.threads, data.mapped);
     return data;
   }
-  return options.dtype == DType::kFloat32 ? parse_one<float>(file, options)
-                                          : parse_one<double>(file, options);
+  return options.dtype == DType::kFloat32 ? read_one_as<float>(file, options)
+                                          : read_one_as<double>(file, options);
 }
 
 bool is_one_text(const std::vector<InputFile>& files) {
-  return files.front().reader->text() != nullptr &&
-         std::all_of(files.begin(), files.end(),
-                     [&](const InputFile& file) { return file.reader == files.front().reader; });
+  return files.front().reader->text() != nullptr && have_one_format(files);
 }
 
 AnyRowSource open_rows(const std::vector<InputFile>& files, const ReadOptions& options) {
-  if (is_one_text(files)) {
-    if (options.dtype == DType::kFloat32) {
-      return std::make_unique<TextRowSource<float>>(files, options);
-    }
-    return std::make_unique<TextRowSource<double>>(files, options);
+  if (files.front().reader->binary() == nullptr && have_one_format(files)) {
+    if (options.dtype == DType::kFloat32) return open_as_one<float>(files, options);
+    return open_as_one<double>(files, options);
   }
   Dataset first = read_one(files.front(), options);
   if (is_float32(first.x)) {

@@ -25,9 +25,9 @@ class RowSource {
 using AnyRowSource =
     std::variant<std::unique_ptr<RowSource<float>>, std::unique_ptr<RowSource<double>>>;
 
-// Files of one text format are parsed as if they were one, in bounded memory. All others are read
-// one by one: a file is mapped or held whole until its rows are poured. Then the first one decides
-// the type and whether rows are sparse, and is read here.
+// Files of one text or columnar format are read as if they were one, in bounded memory. All others
+// are read one by one: a file is mapped or held whole until its rows are poured. Then the first one
+// decides the type and whether rows are sparse, and is read here.
 // REQUIRES: files is not empty; `options` are those of with_vocabulary(). THROWS as read().
 AnyRowSource open_rows(const std::vector<InputFile>& files, const ReadOptions& options);
 

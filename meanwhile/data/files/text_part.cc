@@ -112,7 +112,7 @@ class TextPartOf : public TextPart {
       : files_(files),
         threads_(options.threads),
         part_(static_cast<std::size_t>(part)),
-        format_(open_text<T>(*files.front().reader->text(), options)) {
+        format_(open_as<T>(*files.front().reader->text(), options)) {
     std::int64_t total = 0;
     for (const InputFile& file : files_) {
       sizes_.push_back(static_cast<std::int64_t>(std::filesystem::file_size(file.path)));

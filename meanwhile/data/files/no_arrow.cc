@@ -1,0 +1,39 @@
+// Instead of arrow/ in a build with MEANWHILE_ARROW=OFF.
+#include "meanwhile/base/error.h"
+#include "meanwhile/data/files/columnar.h"
+
+namespace meanwhile::data {
+
+namespace {
+
+base::Error no_arrow(const InputFile& file) {
+  return base::Error(base::ErrorKind::kUsage,
+                     "{}: is {}, which this build does not read (it was configured with "
+                     "MEANWHILE_ARROW=OFF); 'make arrow' adds it, or save the file as CSV",
+                     display_name(file.path), file.reader->title);
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<RowSource<T>> open_parquet_rows(const std::vector<InputFile>& files,
+                                                const ReadOptions&) {
+  throw no_arrow(files.front());
+}
+
+template <class T>
+std::unique_ptr<RowSource<T>> open_arrow_rows(const std::vector<InputFile>& files,
+                                              const ReadOptions&) {
+  throw no_arrow(files.front());
+}
+
+template std::unique_ptr<RowSource<float>> open_parquet_rows(const std::vector<InputFile>&,
+                                                             const ReadOptions&);
+template std::unique_ptr<RowSource<double>> open_parquet_rows(const std::vector<InputFile>&,
+                                                              const ReadOptions&);
+template std::unique_ptr<RowSource<float>> open_arrow_rows(const std::vector<InputFile>&,
+                                                           const ReadOptions&);
+template std::unique_ptr<RowSource<double>> open_arrow_rows(const std::vector<InputFile>&,
+                                                            const ReadOptions&);
+
+}  // namespace meanwhile::data
