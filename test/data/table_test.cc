@@ -78,15 +78,47 @@ TEST(Cell, MissingBooleansAndDates) {
   }
 }
 
-TEST(Table, WordsBecomeSparseIndicators) {
+TEST(Table, WordsBecomeIndicators) {
   const auto rows = csv("size,cut,n\n1.5,fair,7\n2,ideal,0\n3,fair,8\n0,\"good, very\",9\n");
-  EXPECT_TRUE(rows.sparse);
+  EXPECT_FALSE(rows.sparse);
   EXPECT_EQ(rows.feature_names, (Names{"size", "cut=fair", "cut=good, very", "cut=ideal", "n"}));
   EXPECT_THAT(row(rows, 0), ElementsAre(1.5f, 1, 0, 0, 7));
   EXPECT_THAT(row(rows, 1), ElementsAre(2, 0, 0, 1, 0));
   EXPECT_THAT(row(rows, 3), ElementsAre(0, 0, 1, 0, 9));
+}
+
+TEST(Table, ManyIndicatorsAreSparse) {
+  // Eight columns of three features: more than twice as many.
+  const auto rows = csv("size,cut,n\n1.5,a,7\n2,b,0\n3,a,8\n0,c,9\n1,d,2\n1,e,2\n1,f,2\n");
+  EXPECT_TRUE(rows.sparse);
+  EXPECT_EQ(rows.cols, 8);
+  EXPECT_THAT(row(rows, 0), ElementsAre(1.5f, 1, 0, 0, 0, 0, 0, 7));
+  EXPECT_THAT(row(rows, 1), ElementsAre(2, 0, 1, 0, 0, 0, 0, 0));
+  EXPECT_THAT(row(rows, 6), ElementsAre(1, 0, 0, 0, 0, 0, 1, 2));
   // Zeros are not stored.
-  EXPECT_EQ(rows.values.size(), 10);
+  EXPECT_EQ(rows.values.size(), 3 * 7 - 2);
+}
+
+TEST(Table, CellsOfAllLengthsAreTheirLevels) {
+  // Some are short enough to be remembered, some differ in their last byte, some end in blanks.
+  std::string text = "w,x\n";
+  std::vector<std::string> words;
+  for (std::size_t size = 1; size <= 40; ++size) {
+    words.push_back(std::string(size - 1, 'a') + 'b');
+    words.push_back(std::string(size - 1, 'a') + 'c');
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (const std::string& word : words) text += word + (round == 1 ? "  " : "") + ",1\n";
+    text += round == 2 ? "\"b\",1\r\n" : "b,1\r\n";
+  }
+  const auto rows = csv(text);
+  std::sort(words.begin(), words.end());
+  ASSERT_EQ(rows.feature_names.size(), words.size() + 1);
+  for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(rows.feature_names[i], "w=" + words[i]);
+  for (std::int64_t i = 0; i < 81; ++i) {
+    EXPECT_EQ(row(rows, i), row(rows, i + 81)) << i;
+    EXPECT_EQ(row(rows, i), row(rows, i + 162)) << i;
+  }
 }
 
 TEST(Table, LevelsPastTheLimitBecomeOne) {

@@ -41,8 +41,8 @@ void check_text(std::span<const std::byte> bytes, const data::Reader& reader,
   static MemoryFile file;
   file.set(bytes);
   // A format is used for one parse.
-  const auto whole_format = data::open_text<T>(*reader.text(), options);
-  const auto pieces_format = data::open_text<T>(*reader.text(), options);
+  const auto whole_format = data::open_as<T>(*reader.text(), options);
+  const auto pieces_format = data::open_as<T>(*reader.text(), options);
   const Parsed whole = parse<T>(file, *whole_format, options, 1, bytes.size() + 1);
   const Parsed pieces = parse<T>(file, *pieces_format, options, bytes.size() % 8 == 0 ? 2 : 1, 1);
   if (whole != pieces) {

@@ -36,7 +36,7 @@ class TableConversion {
   void pour(const RowEncoder<T>& encoder, FileSink<T>& sink) {
     RowChunk<T> rows;
     for_each([&] {
-      rows.clear(chunk_.rows, chunk_.rows * std::max<std::size_t>(2 * width_, 1), encoder.sparse());
+      rows.clear(chunk_.rows, chunk_.rows * 2 * width_ + 1, encoder.sparse());
       for (std::size_t i = 0; i < chunk_.rows; ++i) {
         const T* const row = chunk_.values.data() + i * width_;
         if (encoder.sparse()) {

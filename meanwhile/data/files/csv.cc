@@ -146,7 +146,7 @@ constinit const Reader kCsvReader = {
     .recognised_by =
         "anything else; where documents are expected, only numbers below the first "
         "line",
-    .gives = "dense; sparse if a column is a category",
+    .gives = "dense; sparse where categories have many levels",
     .recognise = recognise,
     .has_roles = true,
     .text_column = csv_text_column,

@@ -172,10 +172,33 @@ class CsvParser : public TextParser<T> {
 
   [[gnu::noinline]] const char* hard_cell(std::string_view text, const char* p, std::size_t field,
                                           Row& row, T& value) const {
+    if (!kBlanks && *p == delimiter_) {
+      table_.put_missing(row, layout_.fields[field].feature);
+      return p;
+    }
     bool missing = false;
     const char* const end = hard_number(text, p, field, value, missing);
     if (missing) table_.put_missing(row, layout_.fields[field].feature);
     return end;
+  }
+
+  // A cell that is no number: nearly always one that was seen before.
+  const char* feature_cell(std::string_view text, const char* p, std::size_t field,
+                           Row& row) const {
+    const TableField& column = layout_.fields[field];
+    const bool category = column.kind == ColumnKind::kCategory;
+    const auto read = [&] {
+      return category ? this->category(text, p, field, row) : special_cell(text, p, field, row);
+    };
+    if constexpr (kBlanks) return read();
+    const ShortText cell(p, delimiter_);
+    // A blank at the end is not part of the cell.
+    if (cell.size == 0 || cell.size > ShortText::kMost || is_blank(p[cell.size - 1])) return read();
+    const char* const end = p + cell.size;
+    if (table_.put_known(row, column.feature, category, cell)) return end;
+    const char* const after = read();
+    if (after == end) table_.remember(row, column.feature, cell);
+    return after;
   }
 
   // The end of an unquoted field and the blanks behind it.
@@ -238,8 +261,7 @@ class CsvParser : public TextParser<T> {
     const TableField& column = layout_.fields[field];
     switch (column.role) {
       case ColumnRole::kFeature:
-        return column.kind == ColumnKind::kCategory ? category(text, p, field, row)
-                                                    : special_cell(text, p, field, row);
+        return feature_cell(text, p, field, row);
       case ColumnRole::kWeight:
         return weight(text, p, field, row);
       case ColumnRole::kLabel:

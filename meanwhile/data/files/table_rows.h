@@ -13,6 +13,7 @@
 #include "meanwhile/data/table/cell.h"
 #include "meanwhile/data/table/levels.h"
 #include "meanwhile/data/table/schema.h"
+#include "meanwhile/data/table/short_cells.h"
 #include "meanwhile/data/text/row_chunk.h"
 
 namespace meanwhile::data {
@@ -59,6 +60,7 @@ class TableRows {
         rows.table.categories != counts_.categories) {
       rows.table = counts_;
     }
+    rows.short_cells.resize(counts_.missing.size());
     rows.labelled = roles_.labelled;
     rows.weighted = roles_.weighted;
     return {rows, rows.values.data()};
@@ -74,6 +76,25 @@ class TableRows {
     const std::size_t known = table.size();
     row.cells[feature] = static_cast<T>(table.index(level));
     return table.size() > known;
+  }
+  LevelTable& levels(Row& row, std::uint32_t feature) const {
+    return row.rows.table.levels[slot_[feature]];
+  }
+  // A cell that remember() was told of; false if there is none.
+  bool put_known(Row& row, std::uint32_t feature, bool category, const ShortText& text) const {
+    const T* const known = row.rows.short_cells[feature].find(text);
+    if (known == nullptr) return false;
+    row.cells[feature] = *known;
+    if (*known != *known) {
+      count(row, row.rows.table.missing[feature]);
+    } else if (category) {
+      levels(row, feature).count_again(static_cast<std::size_t>(*known));
+    }
+    return true;
+  }
+  // REQUIRES: the cell was put just now, and put_known() did not know it.
+  void remember(Row& row, std::uint32_t feature, const ShortText& text) const {
+    row.rows.short_cells[feature].add(text, row.cells[feature]);
   }
   // A missing label is NaN, or no word.
   void put_missing_label(Row& row) const {

@@ -9,47 +9,91 @@ namespace meanwhile::data {
 
 namespace {
 
-constexpr std::size_t kExponents = 2048;
-constexpr std::size_t kWords = 2 * kExponents + 1;  // of a sum: two halves for each exponent, count
-constexpr std::uint64_t kHalfBits = 26;
 constexpr std::size_t kCells = std::size_t{1} << 16;  // of a histogram
 constexpr std::size_t kColumnsAtOnce = 32;
+constexpr std::size_t kRowsInCache = 512;  // whose cells stay in the cache
 
-// Adds a value to the words of a sum. The significand of a double has 53 bits, more than a word of
-// 64 bits can add up often: its halves are added apart, 2^36 times at least.
-// The lower half of a number that was a float32 is 0.
+// How a T is made up. The sum of a column is a word for each exponent, to which significands are
+// added. That of a double has 53 bits, more than a word of 64 bits can add up often: its halves are
+// added apart, 2^36 times at least.
 template <class T>
-void add(std::int64_t* words, T number) {
-  const auto value = static_cast<double>(number);
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  const std::size_t exponent = (bits >> 52) & 0x7ff;
-  std::uint64_t significand = bits & ((std::uint64_t{1} << 52) - 1);
-  if (exponent > 0) significand |= std::uint64_t{1} << 52;
-  const auto sign = std::int64_t{1} - 2 * static_cast<std::int64_t>(bits >> 63);
-  std::int64_t* const at = words + 2 * exponent;
-  if constexpr (sizeof(T) == 8) {
-    at[0] += sign * static_cast<std::int64_t>(significand & ((std::uint64_t{1} << kHalfBits) - 1));
+struct Parts;
+template <>
+struct Parts<float> {
+  using Bits = std::uint32_t;
+  static constexpr int kSignificandBits = 23, kBias = 150, kHalves = 1;
+};
+template <>
+struct Parts<double> {
+  using Bits = std::uint64_t;
+  static constexpr int kSignificandBits = 52, kBias = 1075, kHalves = 2;
+};
+constexpr int kHalfBits = 26;
+
+template <class T>
+constexpr std::size_t kExponents =
+    std::size_t{1} << (8 * sizeof(T) - 1 - Parts<T>::kSignificandBits);
+// Words of a sum. NaN has the largest exponent, whose words count for nothing.
+template <class T>
+constexpr std::size_t kSumWords = kExponents<T>* Parts<T>::kHalves;
+// Rows are added to several sums in turn: an addition need not wait for the one before it.
+constexpr std::size_t kSums = 4;
+
+// Adds a value to the words of a sum.
+template <class T>
+void add(std::int64_t* words, T value) {
+  using Bits = typename Parts<T>::Bits;
+  constexpr int kFraction = Parts<T>::kSignificandBits;
+  const auto bits = std::bit_cast<Bits>(value);
+  const auto exponent = static_cast<std::size_t>(bits >> kFraction) & (kExponents<T> - 1);
+  const auto implied = static_cast<std::uint64_t>(exponent != 0) << kFraction;
+  const std::uint64_t significand = (bits & ((Bits{1} << kFraction) - 1)) | implied;
+  const auto sign = -static_cast<std::int64_t>(bits >> (8 * sizeof(T) - 1));  // 0 or -1
+  const auto add_to = [sign](std::int64_t& word, std::uint64_t part) {
+    word += (static_cast<std::int64_t>(part) ^ sign) - sign;
+  };
+  if constexpr (Parts<T>::kHalves == 1) {
+    add_to(words[exponent], significand);
+  } else {
+    add_to(words[2 * exponent], significand & ((std::uint64_t{1} << kHalfBits) - 1));
+    add_to(words[2 * exponent + 1], significand >> kHalfBits);
   }
-  at[1] += sign * static_cast<std::int64_t>(significand >> kHalfBits);
-  ++words[2 * kExponents];
 }
 
-ColumnMean mean_of(const std::int64_t* words) {
+template <class T>
+ColumnMean mean_of(const std::int64_t* words, std::int64_t counted) {
   ColumnMean mean;
-  mean.count = words[2 * kExponents];
+  mean.count = counted;
   if (mean.count == 0) return mean;
   const auto count = static_cast<double>(mean.count);
-  for (std::size_t e = 0; e < kExponents; ++e) {
-    const int power = static_cast<int>(std::max<std::size_t>(e, 1)) - 1075;
+  for (std::size_t e = 0; e + 1 < kExponents<T>; ++e) {
+    const int power = static_cast<int>(std::max<std::size_t>(e, 1)) - Parts<T>::kBias;
     // Divided first: a sum of large values need not be finite, their mean is.
-    for (std::size_t half = 0; half < 2; ++half) {
-      const std::int64_t sum = words[2 * e + half];
+    for (int half = 0; half < Parts<T>::kHalves; ++half) {
+      const std::int64_t sum = words[e * Parts<T>::kHalves + static_cast<std::size_t>(half)];
       if (sum == 0) continue;
-      mean.mean +=
-          std::ldexp(static_cast<double>(sum) / count, power + static_cast<int>(half * kHalfBits));
+      mean.mean += std::ldexp(static_cast<double>(sum) / count, power + half * kHalfBits);
     }
   }
   return mean;
+}
+
+// Adds the values of a column, `stride` apart. Returns how many are no NaN.
+template <class T>
+std::int64_t add_column(const T* value, std::size_t rows, std::size_t stride, std::int64_t* sums) {
+  std::int64_t count = 0;
+  std::size_t row = 0;
+  for (; row + kSums <= rows; row += kSums) {
+    for (std::size_t k = 0; k < kSums; ++k, value += stride) {
+      count += *value == *value;
+      add(sums + k * kSumWords<T>, *value);
+    }
+  }
+  for (; row < rows; ++row, value += stride) {
+    count += *value == *value;
+    add(sums, *value);
+  }
+  return count;
 }
 
 template <class T>
@@ -122,26 +166,38 @@ void narrow(const RowPieces<T>& rows, std::vector<Search<T>>& searches, unsigned
 template <class T>
 std::vector<ColumnMean> column_means(const RowPieces<T>& rows,
                                      const std::vector<std::size_t>& columns, const AddUp& add_up) {
+  constexpr std::size_t kColumnWords = kSums * kSumWords<T> + 1;  // and the count
   std::vector<ColumnMean> means;
   for (std::size_t first = 0; first < columns.size(); first += kColumnsAtOnce) {
     const std::size_t some = std::min(kColumnsAtOnce, columns.size() - first);
     std::vector<std::vector<std::int64_t>> sums(static_cast<std::size_t>(rows.threads));
     rows.for_each([&](std::span<const T> piece, int thread) {
       auto& mine = sums[static_cast<std::size_t>(thread)];
-      if (mine.empty()) mine.resize(some * kWords);
-      for (std::size_t at = 0; at < piece.size(); at += rows.width) {
+      if (mine.empty()) mine.resize(some * kColumnWords);
+      const std::size_t step = kRowsInCache * rows.width;
+      for (std::size_t at = 0; at < piece.size(); at += step) {
+        const std::size_t count = std::min(step, piece.size() - at) / rows.width;
         for (std::size_t i = 0; i < some; ++i) {
-          const T value = piece[at + columns[first + i]];
-          if (value == value) add(&mine[i * kWords], value);
+          std::int64_t* const words = &mine[i * kColumnWords];
+          words[kColumnWords - 1] +=
+              add_column(&piece[at + columns[first + i]], count, rows.width, words);
         }
       }
     });
-    std::vector<std::int64_t> all(some * kWords);
+    std::vector<std::int64_t> all(some * (kSumWords<T> + 1));
     for (const auto& mine : sums) {
-      for (std::size_t i = 0; i < mine.size(); ++i) all[i] += mine[i];
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        const std::size_t word = i % kColumnWords;
+        const bool is_count = word + 1 == kColumnWords;
+        all[i / kColumnWords * (kSumWords<T> + 1) +
+            (is_count ? kSumWords<T> : word % kSumWords<T>)] += mine[i];
+      }
     }
     add_up(all);
-    for (std::size_t i = 0; i < some; ++i) means.push_back(mean_of(&all[i * kWords]));
+    for (std::size_t i = 0; i < some; ++i) {
+      const std::int64_t* const words = &all[i * (kSumWords<T> + 1)];
+      means.push_back(mean_of<T>(words, words[kSumWords<T>]));
+    }
   }
   return means;
 }

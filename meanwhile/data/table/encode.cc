@@ -40,6 +40,12 @@ RowEncoder<T>::RowEncoder(const TableSchema& schema, const TableCounts& counts)
 }
 
 template <class T>
+bool RowEncoder<T>::keeps_cells() const {
+  return std::all_of(columns_.begin(), columns_.end(),
+                     [](const Cell& cell) { return !cell.category && cell.missing < 0; });
+}
+
+template <class T>
 bool RowEncoder<T>::is_incomplete(const T* row) const {
   if (fills_) return false;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -49,41 +55,49 @@ bool RowEncoder<T>::is_incomplete(const T* row) const {
 }
 
 template <class T>
-template <class Use>
-void RowEncoder<T>::walk(const T* row, const Use& use) const {
+std::size_t RowEncoder<T>::count(const T* row) const {
+  if (is_incomplete(row)) return 0;
+  std::size_t entries = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Cell& cell = columns_[i];
     const T value = row[i];
     const bool missing = value != value;
     if (cell.category) {
-      if (!missing) {
-        const std::int32_t at = cell.level_at[static_cast<std::size_t>(value)];
-        if (at >= 0) use(at, T{1});
-      }
+      entries += column_of_level(cell, value) >= 0;
     } else {
-      const T number = missing ? cell.fill : value;
-      if (number != 0) use(cell.first, number);
+      entries += (missing ? cell.fill : value) != 0;
     }
-    if (missing && cell.missing >= 0) use(cell.missing, T{1});
+    entries += missing && cell.missing >= 0;
   }
-}
-
-template <class T>
-std::size_t RowEncoder<T>::count(const T* row) const {
-  if (is_incomplete(row)) return 0;
-  std::size_t entries = 0;
-  walk(row, [&](std::int32_t, T) { ++entries; });
   return entries;
 }
 
+// An entry is written always and counted if it is not zero: which ones are zero, no processor can
+// foresee.
 template <class T>
 std::size_t RowEncoder<T>::put(const T* row, std::int32_t* columns, T* values) const {
   if (is_incomplete(row)) return 0;
   std::size_t entries = 0;
-  walk(row, [&](std::int32_t column, T value) {
-    columns[entries] = column;
-    values[entries++] = value;
-  });
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Cell& cell = columns_[i];
+    const T value = row[i];
+    const bool missing = value != value;
+    if (cell.category) {
+      const std::int32_t column = column_of_level(cell, value);
+      columns[entries] = column;
+      values[entries] = 1;
+      entries += column >= 0;
+    } else {
+      const T number = missing ? cell.fill : value;
+      columns[entries] = cell.first;
+      values[entries] = number;
+      entries += number != 0;
+    }
+    if (missing && cell.missing >= 0) {
+      columns[entries] = cell.missing;
+      values[entries++] = 1;
+    }
+  }
   return entries;
 }
 
@@ -91,7 +105,18 @@ template <class T>
 void RowEncoder<T>::put(const T* row, T* values) const {
   std::fill_n(values, static_cast<std::size_t>(cols_), T{0});
   if (is_incomplete(row)) return;
-  walk(row, [&](std::int32_t column, T value) { values[column] = value; });
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Cell& cell = columns_[i];
+    const T value = row[i];
+    const bool missing = value != value;
+    if (cell.category) {
+      const std::int32_t column = column_of_level(cell, value);
+      if (column >= 0) values[column] = 1;
+    } else {
+      values[cell.first] = missing ? cell.fill : value;
+    }
+    if (missing && cell.missing >= 0) values[cell.missing] = 1;
+  }
 }
 
 template class RowEncoder<float>;
@@ -99,7 +124,8 @@ template class RowEncoder<double>;
 
 namespace {
 
-constexpr std::int64_t kPieceRows = 1 << 14;
+// Rows are encoded, and their memory is given back, in pieces of some large pages.
+constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;
 
 template <class T>
 class TableEncoding {
@@ -107,10 +133,15 @@ class TableEncoding {
   TableEncoding(const Dense<T>& raw, const RowEncoder<T>& encoder, int threads)
       : raw_(raw),
         encoder_(encoder),
-        pieces_((raw.rows + kPieceRows - 1) / kPieceRows),
+        piece_rows_(std::max<std::int64_t>(
+            1, kPieceBytes / (raw.cols * static_cast<std::int64_t>(sizeof(T))))),
+        pieces_((raw.rows + piece_rows_ - 1) / piece_rows_),
         pool_(static_cast<int>(std::clamp<std::int64_t>(pieces_, 1, threads))) {}
 
-  Matrix matrix(Dataset& owner) { return encoder_.sparse() ? sparse(owner) : dense(owner); }
+  Matrix matrix(Dataset& owner) {
+    if (encoder_.sparse()) return sparse(owner);
+    return encoder_.keeps_cells() ? in_place() : dense(owner);
+  }
 
   std::vector<std::int64_t> incomplete() {
     std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(pieces_));
@@ -129,12 +160,21 @@ class TableEncoding {
   template <class Use>
   void for_rows(const Use& use, bool last = false) {
     pool_.run(pieces_, [&](std::int64_t piece, int) {
-      const std::int64_t begin = piece * kPieceRows, end = std::min(raw_.rows, begin + kPieceRows);
+      const std::int64_t begin = piece * piece_rows_;
+      const std::int64_t end = std::min(raw_.rows, begin + piece_rows_);
       for (std::int64_t row = begin; row < end; ++row) use(row, piece);
       if (!last) return;
       base::discard_pages(std::as_bytes(
           std::span(row_at(begin), static_cast<std::size_t>((end - begin) * raw_.cols))));
     });
+  }
+
+  void put_apart(std::int64_t row, std::int32_t* columns, T* values) const {
+    std::vector<std::int32_t> some_columns(2 * encoder_.cells() + 1);
+    std::vector<T> some_values(2 * encoder_.cells() + 1);
+    const std::size_t count = encoder_.put(row_at(row), some_columns.data(), some_values.data());
+    std::copy_n(some_columns.data(), count, columns);
+    std::copy_n(some_values.data(), count, values);
   }
 
   Matrix sparse(Dataset& owner) {
@@ -150,11 +190,29 @@ class TableEncoding {
     for_rows(
         [&](std::int64_t row, std::int64_t) {
           const auto at = static_cast<std::size_t>(starts[static_cast<std::size_t>(row)]);
-          encoder_.put(row_at(row), columns.data() + at, values.data() + at);
+          // put() may write an entry more, and the next one may be another thread's.
+          if ((row + 1) % piece_rows_ == 0 || row + 1 == raw_.rows) {
+            put_apart(row, columns.data() + at, values.data() + at);
+          } else {
+            encoder_.put(row_at(row), columns.data() + at, values.data() + at);
+          }
         },
         true);
     return Sparse<T>{own(owner, std::move(starts)).data(), own(owner, std::move(columns)).data(),
                      own(owner, std::move(values)).data(), raw_.rows, encoder_.cols()};
+  }
+
+  // Where every cell becomes one number, only rows that lack one change.
+  Matrix in_place() {
+    std::vector<T> encoded(static_cast<std::size_t>(raw_.cols) * static_cast<std::size_t>(pieces_));
+    for_rows([&](std::int64_t row, std::int64_t piece) {
+      T* const cells = const_cast<T*>(row_at(row));  // of a Buffer that is ours alone
+      if (!std::any_of(cells, cells + raw_.cols, [](T cell) { return cell != cell; })) return;
+      T* const mine = &encoded[static_cast<std::size_t>(piece * raw_.cols)];
+      encoder_.put(cells, mine);
+      std::copy_n(mine, raw_.cols, cells);
+    });
+    return raw_;
   }
 
   Matrix dense(Dataset& owner) {
@@ -168,7 +226,7 @@ class TableEncoding {
 
   const Dense<T> raw_;
   const RowEncoder<T>& encoder_;
-  const std::int64_t pieces_;
+  const std::int64_t piece_rows_, pieces_;
   base::ThreadPool pool_;
 };
 

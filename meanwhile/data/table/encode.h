@@ -21,12 +21,15 @@ class RowEncoder {
   std::size_t cells() const { return columns_.size(); }  // of a raw row
   std::int64_t cols() const { return cols_; }
   bool sparse() const { return sparse_; }
+  // Whether every cell becomes the one number that it is, or its fill.
+  bool keeps_cells() const;
 
   // Whether the schema has a value in place of every missing one.
   bool fills() const { return fills_; }
   // Whether the row lacks a value for which the schema has no fill. Such a row is encoded as zeros.
   bool is_incomplete(const T* row) const;
-  // The entries that a row becomes in sparse form: at most 2 * cells().
+  // The entries that a row becomes in sparse form, those that are not zero: at most 2 * cells().
+  // May write one entry more.
   std::size_t put(const T* row, std::int32_t* columns, T* values) const;
   // The number of these entries.
   std::size_t count(const T* row) const;
@@ -41,9 +44,10 @@ class RowEncoder {
     std::vector<std::int32_t> level_at;  // by raw number: its encoded column, or -1
     T fill = 0;
   };
-  // Calls use(column, value) for each entry that is not zero.
-  template <class Use>
-  void walk(const T* row, const Use& use) const;
+  // The encoded column of a level; -1 if there is none, or the cell is missing.
+  static std::int32_t column_of_level(const Cell& cell, T value) {
+    return value == value ? cell.level_at[static_cast<std::size_t>(value)] : -1;
+  }
 
   std::vector<Cell> columns_;
   std::int64_t cols_ = 0;

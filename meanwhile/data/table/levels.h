@@ -19,6 +19,7 @@ class LevelTable {
   // The number of the level, which is added when it is new.
   std::uint32_t index(std::string_view level, std::int64_t times = 1);
 
+  void count_again(std::size_t i) { ++entries_[i].count; }
   // Counts level i once less. A level that does not occur stays known.
   void take_back(std::size_t i) { --entries_[i].count; }
 

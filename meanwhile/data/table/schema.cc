@@ -127,9 +127,13 @@ bool has_names(const TableSchema& schema) {
 }
 
 bool is_sparse(const TableSchema& schema) {
-  return std::any_of(schema.columns.begin(), schema.columns.end(), [](const Column& column) {
-    return is_feature(column) && (has_levels(column) || column.indicator);
-  });
+  std::int64_t cells = 0, encoded = 0;
+  for (const Column* column : features(schema)) {
+    if (column->kind == ColumnKind::kText) return true;
+    ++cells;
+    encoded += encoded_width(*column);
+  }
+  return encoded > 2 * cells;
 }
 
 std::vector<const Column*> features(const TableSchema& schema) {
@@ -162,7 +166,11 @@ std::vector<std::string> encoded_names(const TableSchema& schema) {
   std::vector<std::string> names;
   const bool named = has_names(schema);
   // Columns without names get some only where levels need them.
-  if (!named && !is_sparse(schema)) return names;
+  const bool expands =
+      std::any_of(schema.columns.begin(), schema.columns.end(), [](const Column& column) {
+        return is_feature(column) && (has_levels(column) || column.indicator);
+      });
+  if (!named && !expands) return names;
   for (std::size_t i = 0; i < schema.columns.size(); ++i) {
     const Column& column = schema.columns[i];
     if (!is_feature(column)) continue;

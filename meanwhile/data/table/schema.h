@@ -72,7 +72,8 @@ struct TableSchema {
 // Whether rows lack nothing and are used as they are: features are numbers, without weights.
 bool is_plain(const TableSchema& schema);
 bool has_names(const TableSchema& schema);
-// Whether encoded rows are sparse: categories and indicators are mostly zero.
+// Whether encoded rows are sparse: they have more than twice as many columns as features. A sparse
+// entry takes the memory of two dense ones, and a row has about one entry for each feature.
 bool is_sparse(const TableSchema& schema);
 
 // The features in order.

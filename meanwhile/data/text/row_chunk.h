@@ -11,6 +11,7 @@
 #include "meanwhile/base/buffer.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/table/levels.h"
+#include "meanwhile/data/table/short_cells.h"
 
 namespace meanwhile::data {
 
@@ -59,6 +60,7 @@ struct RowChunk {
   // levels in the whole data set (TableCounts::add).
   TableCounts table;
   std::vector<std::vector<std::uint32_t>> table_numbers;
+  std::vector<ShortCells<T>> short_cells;  // by feature; for parsers, which number levels by chunk
   // Not empty: row i is row row_number[i] of the file, and the rows between are empty.
   std::vector<std::int64_t> row_number;
 
@@ -73,6 +75,7 @@ struct RowChunk {
     table.clear();
     table_numbers.clear();
     row_number.clear();
+    for (ShortCells<T>& cells : short_cells) cells.clear();
     const auto fit = [](auto& buffer, std::size_t size) {
       if (buffer.size() < size) buffer.resize(size);
     };
