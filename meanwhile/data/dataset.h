@@ -34,6 +34,7 @@ struct Dataset {
   std::span<const double> labels;        // one a row, or empty; with class_names, indices into them
   std::vector<std::string> class_names;  // present if labels were words
   std::vector<std::string> feature_names;  // one a column, or empty
+  bool counts_from_one = false;            // the files number their columns from 1
   UnknownWords unknown;  // text only; counts of the whole data set on every worker
   // The columns of the files and what became of them; null where files hold no table. Columns of x
   // are those of encoded_names().

@@ -173,6 +173,7 @@ Outline outline_of(const Part& part) {
   outline.label_values = part.label_values;
   outline.class_names = part.data.class_names;
   outline.feature_names = part.data.feature_names;
+  outline.counts_from_one = part.data.counts_from_one;
   outline.table = part.data.table;
   return outline;
 }
@@ -297,6 +298,7 @@ Part ShardBuffer::part(const std::set<int>& shards) const {
   part.data.weights = weights_.span();
   part.data.class_names = outline_.class_names;
   part.data.feature_names = outline_.feature_names;
+  part.data.counts_from_one = outline_.counts_from_one;
   part.data.table = outline_.table;
   part.rows = first_row_.back();
   part.stored = first_stored_.back();

@@ -25,6 +25,7 @@ struct Outline {
   std::string sha256;
   std::vector<double> label_values;
   std::vector<std::string> class_names, feature_names;
+  bool counts_from_one = false;
   std::shared_ptr<const TableSchema> table = {};
 
   std::int64_t rows() const;

@@ -252,6 +252,7 @@ class Redistribution {
     data::Dataset data;
     data.class_names = mine_.data.class_names;
     data.feature_names = mine_.data.feature_names;
+    data.counts_from_one = mine_.data.counts_from_one;
     data.labels = own(data, std::move(labels_));
     data.weights = own(data, std::move(weights_));
     if constexpr (kSparse) {

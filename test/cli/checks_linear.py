@@ -102,3 +102,17 @@ def check_inspect_shows_the_held_out_loss_of_the_model_that_was_kept(box):
     expect(shown["held_out_loss"] == trained["held_out_loss"], (shown, trained))
     expect(shown["last_round"]["held_out_loss"] > shown["held_out_loss"], shown["last_round"])
     expect("held_out_accuracy" in shown and shown["chosen"]["solver"] == "lbfgs", shown)
+
+
+def check_a_held_out_run_that_is_resumed_has_the_bits_of_the_longer_run(box):
+    """The first part ends at max_iter, with a best model and an end of patience that the second part goes on with."""
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    (box / "held.libsvm").write_text(libsvm_text(200, 40, 5, seed=3))
+    for held in ("--validation-fraction 0.3", "--eval held.libsvm"):
+        for solver in ("lbfgs", "sgd", "hybrid"):
+            flags = f"train logistic rows.libsvm --l2 0 --tol 0 --patience 3 --solver {solver} {held} --quiet"
+            whole = box.json(f"{flags} --max-iter 14 --out whole")
+            box.run(f"{flags} --max-iter 4 --out part")
+            longer = box.json("train logistic rows.libsvm --resume part --max-iter 14 --quiet")
+            expect(longer["model_sha256"] == whole["model_sha256"], (held, solver))
+            expect(longer["rounds"] == whole["rounds"], (held, solver, longer["rounds"], whole["rounds"]))

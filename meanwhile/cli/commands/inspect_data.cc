@@ -97,7 +97,8 @@ Json describe_data(const data::Dataset& data) {
   const std::vector<Summary> columns = first_columns(data.x);
   for (std::size_t j = 0; j < columns.size(); ++j) {
     Json column;
-    column["column"] = j < data.feature_names.size() ? Json(data.feature_names[j]) : Json(j);
+    column["column"] = j < data.feature_names.size() ? Json(data.feature_names[j])
+                                                     : Json(j + data.counts_from_one);
     columns[j].add_to(column);
     json["columns"].push_back(column);
   }

@@ -141,7 +141,7 @@ void Appender::append(const Dataset& data, const std::string& name, RowSink<T>& 
 }
 
 RowsDescription Appender::description() const {
-  return {cols_, first_.feature_names, first_.table, notes_};
+  return {cols_, first_.feature_names, first_.table, notes_, first_.counts_from_one};
 }
 
 template void Appender::append(const Dataset&, const std::string&, RowSink<float>&);

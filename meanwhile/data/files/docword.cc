@@ -189,7 +189,7 @@ class DocwordFormat : public TextFormat<T> {
   explicit DocwordFormat(std::int64_t n_features) : cols_(n_features) {}
   bool sparse() const override { return true; }
   std::shared_ptr<const TextParser<T>> open(TextSource& source) override;
-  RowsDescription description() const override { return {cols_, {}}; }
+  RowsDescription description() const override { return {cols_, {}, nullptr, {}, true}; }
 
  private:
   std::int64_t cols_;  // the largest number of words of any file so far

@@ -31,6 +31,7 @@ std::int64_t whole(const char*& p, std::int64_t most) {
 template <class T>
 class LdacParser : public TextParser<T> {
  public:
+  static constexpr bool kCountsFromOne = false;
   void parse(std::string_view text, RowChunk<T>& rows) const override {
     rows.clear(text.size() / 2 + 1, text.size() / 4 + 1, true);
     const char* const end = text.data() + text.size();

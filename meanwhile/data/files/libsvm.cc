@@ -31,6 +31,7 @@ inline bool ends_value(char c) { return is_blank(c) || c == '\n' || c == '#'; }
 template <class T>
 class LibsvmParser : public TextParser<T> {
  public:
+  static constexpr bool kCountsFromOne = true;
   void parse(std::string_view text, RowChunk<T>& rows) const override {
     rows.clear(text.size() / 2 + 1, text.size() / 4 + 1, true);
     rows.labelled = true;

@@ -61,6 +61,7 @@ Dataset MemorySink<T>::finish(RowsDescription description) {
   if (totals_.weighted) data.weights = keep(weights_, totals_.rows);
   data.class_names = totals_.words.words();
   data.feature_names = std::move(description.feature_names);
+  data.counts_from_one = description.counts_from_one;
   data.unknown = totals_.unknown;
   data.table = std::move(description.table);
   data.notes = std::move(description.notes);

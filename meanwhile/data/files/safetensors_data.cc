@@ -224,6 +224,8 @@ void read_rest(Reading& reading, bool look) {
                   encoded_cols(*data.table), cols(data.x));
     }
   }
+  const std::string* const first_column = find(reading.metadata, "first_column");
+  data.counts_from_one = first_column != nullptr && *first_column == "1";
   data.feature_names = names(reading.metadata, "feature_names");
   if (!data.feature_names.empty() &&
       data.feature_names.size() != static_cast<std::size_t>(cols(data.x))) {

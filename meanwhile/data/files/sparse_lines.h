@@ -23,7 +23,8 @@ template <class... Args>
                 fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// `Parser<T>` is a TextParser<T> that can be made from nothing. Its name is its own: g++ 12 takes
+// `Parser<T>` is a TextParser<T> that can be made from nothing, and says whether columns have
+// numbers from 1 in its files. Its name is its own: g++ 12 takes
 // two formats whose parsers have one name for the same, also in unnamed namespaces.
 template <template <class> class Parser, class T>
 class SparseLinesFormat final : public TextFormat<T> {
@@ -32,7 +33,9 @@ class SparseLinesFormat final : public TextFormat<T> {
   explicit SparseLinesFormat(std::int64_t n_features) : n_features_(n_features) {}
   bool sparse() const override { return true; }
   std::shared_ptr<const TextParser<T>> open(TextSource&) override { return parser_; }
-  RowsDescription description() const override { return {n_features_, {}}; }
+  RowsDescription description() const override {
+    return {n_features_, {}, nullptr, {}, Parser<T>::kCountsFromOne};
+  }
 
  private:
   std::int64_t n_features_;

@@ -18,6 +18,7 @@ struct RowsDescription {
   // Present: the rows are raw rows of a table (table/schema.h) with these columns.
   std::shared_ptr<const TableSchema> table = nullptr;
   std::vector<std::string> notes = {};
+  bool counts_from_one = false;  // the files number their columns from 1
 };
 
 template <class T>

@@ -32,6 +32,7 @@ void Fit::attach(const Attachment& attachment) {
   dense = !data::is_sparse(job.part->data.x);
   settle_problem();
   feature_names = job.part->data.feature_names;
+  counts_from_one = job.part->data.counts_from_one;
   examples = std::make_unique<Examples>(*job.part, problem);
   examples->hold_out(parameters.validation_fraction, job.seed);
   if (job.release) examples->release_after_use();

@@ -71,6 +71,7 @@ struct Fit {
   bool dense = false;
   int busy_shards = 0;  // that have rows
   std::vector<std::string> feature_names;
+  bool counts_from_one = false;
   Coordinates coordinates;  // of SGD
 
   // Carried from round to round.

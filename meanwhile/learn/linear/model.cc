@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/json.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/learn/linear/measures.h"
 #include "meanwhile/learn/linear/rows.h"
@@ -54,7 +55,7 @@ std::string Model::class_label(std::size_t k) const {
 }
 
 std::string Model::feature_name(std::int64_t j) const {
-  if (feature_names.empty()) return fmt::format("column {}", j);
+  if (feature_names.empty()) return fmt::format("column {}", j + first_column);
   return feature_names[static_cast<std::size_t>(j)];
 }
 
@@ -69,6 +70,7 @@ Model load_model(const data::SafetensorsFile& file) {
   get(about, "softmax", model.softmax);
   get(about, "class_names", model.class_names);
   get(about, "feature_names", model.feature_names);
+  model.first_column = base::count_or(about, "first_column", 0) == 1 ? 1 : 0;
   model.loss.loss = *parameters.loss;
   get(progress, "delta", model.loss.delta);
 

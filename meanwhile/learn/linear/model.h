@@ -25,6 +25,7 @@ struct Model {
   std::vector<double> w;  // as in Problem: D x C weights, then C intercepts
   std::vector<double> classes;
   std::vector<std::string> class_names, feature_names;
+  std::int64_t first_column = 0;  // the number that the files give to it: libsvm counts from 1
   Json parameters;
 
   Problem problem() const;

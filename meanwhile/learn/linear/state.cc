@@ -97,6 +97,7 @@ State Linear::state() const {
                  {"softmax", problem.softmax},
                  {"class_names", problem.class_names},
                  {"feature_names", fit_.feature_names}};
+  if (fit_.counts_from_one) state.about["first_column"] = 1;
   return state;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/json.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/base/version.h"
@@ -46,6 +47,7 @@ Json outline_to_json(const data::Outline& outline) {
                {"label_values", outline.label_values},
                {"class_names", outline.class_names},
                {"feature_names", outline.feature_names}};
+  if (outline.counts_from_one) json["first_column"] = 1;
   if (outline.table) json["table"] = data::to_json(*outline.table);
   return json;
 }
@@ -65,6 +67,7 @@ data::Outline outline_from_json(const Json& json) {
   json.at("label_values").get_to(outline.label_values);
   json.at("class_names").get_to(outline.class_names);
   json.at("feature_names").get_to(outline.feature_names);
+  outline.counts_from_one = base::count_or(json, "first_column", 0) == 1;
   if (json.contains("table")) {
     outline.table =
         std::make_shared<const data::TableSchema>(data::schema_from_json(json.at("table")));
