@@ -6,8 +6,7 @@
 Accuracy: the same rows to learn from and to measure on, split by a seed. The pipeline is
 ColumnTransformer of OneHotEncoder and StandardScaler, with SimpleImputer where values are missing;
 text goes through TfidfVectorizer. `--data` has kddcup99, mnist and 20newsgroups; what is not there
-is left out, and said. Reading: a generated CSV with categories and missing values, peers
-alternating, the least and the median of the runs.
+is left out, and said. Reading: table_reading.py.
 """
 
 import argparse
@@ -16,15 +15,13 @@ import io
 import json
 import pathlib
 import random
-import statistics
 import subprocess
 import tempfile
-import time
 import zipfile
 
 import numpy as np
 import pandas as pd
-import pyarrow.csv
+import table_reading
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
@@ -186,53 +183,6 @@ def accuracy(data):
             print(f"mnist is not in {data}: left out")
 
 
-def reading(rows):
-    draw = random.Random(1)
-    jobs = ["clerk", "sales manager", "technical support", "farming", "executive", "protective services"]
-    lines = []
-    for _ in range(100_000):
-        cells = [f"{draw.uniform(0, 100):.3f}" for _ in range(8)]
-        if draw.random() < 0.05:
-            cells[2] = ""
-        cells += [draw.choice(jobs), draw.choice(["NY", "CA", "TX", "WA", "FL"]),
-                  draw.choice(["yes", "no"]), str(draw.randint(0, 100_000))]
-        lines.append(",".join(cells))
-    text = "\n".join(lines) + "\n"
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        path = folder / "big.csv"
-        with open(path, "w") as file:
-            file.write("a,b,c,d,e,f,g,h,job,state,ok,n\n")
-            for _ in range(max(1, rows // 100_000)):
-                file.write(text)
-        size = path.stat().st_size / 1e6
-
-        def ours():
-            done = subprocess.run([PROGRAM, "train", "kmeans", path, "--missing", "mean", "--n-clusters", "1",
-                                   "--max-iter", "1", "--init", "random", "--n-init", "1", "--json", "--quiet",
-                                   "--out", folder / "run"], check=True, capture_output=True, text=True)
-            return json.loads(done.stdout)["seconds"]["load"]
-
-        def timed(read):
-            def run():
-                begin = time.perf_counter()
-                read()
-                return time.perf_counter() - begin
-            return run
-        readers = {"this program (levels, means, encoded rows, hash)": ours,
-                   "pandas": timed(lambda: pd.read_csv(path)),
-                   "pandas, engine pyarrow": timed(lambda: pd.read_csv(path, engine="pyarrow")),
-                   "pyarrow": timed(lambda: pyarrow.csv.read_csv(path))}
-        seconds = {name: [] for name in readers}
-        for _ in range(5):
-            for name, read in readers.items():
-                seconds[name].append(read())
-        print(f"\n{size:.0f} MB of CSV: 8 numbers, 2 categories, a truth value, an integer; 5 % of a column missing\n")
-        print("| reader | MB/s, best | MB/s, median |\n|---|---|---|")
-        for name, taken in seconds.items():
-            print(f"| {name} | {size / min(taken):.0f} | {size / statistics.median(taken):.0f} |")
-
-
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--data", type=pathlib.Path, default=pathlib.Path("../shared/data"))
@@ -242,7 +192,8 @@ def main():
     if given.only != "reading":
         accuracy(given.data)
     if given.only != "accuracy":
-        reading(given.rows)
+        table_reading.csv(given.rows)
+        table_reading.parquet(given.rows * 2 // 5)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tables: accuracy beside scikit-learn's usual pipeline, and how fast CSV is read beside pandas and
+# Tables: accuracy beside scikit-learn's usual pipeline, and how fast CSV and Parquet are read beside pandas and
 # pyarrow. See bench/table.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
