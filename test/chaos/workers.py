@@ -26,7 +26,7 @@ from counts import main  # noqa: E402
 LEASE = 1
 # Some hundred steps each; seeding k-means is one or more a centre.
 JOBS = (
-    "kmeans x.npy --n-clusters 60 --init k-means++ --max-iter 40 --tol 0",
+    "kmeans x.npy --n-clusters 60 --n-init 1 --init k-means++ --max-iter 40 --tol 0",
     "svm rows.libsvm --solver sgd --send gradient --batch-fraction 0.5 --max-iter 180 --tol 0",
     "logistic wide.libsvm --solver sgd --l2 0 --max-iter 180 --tol 0",
     "logistic wide.libsvm --solver hybrid --l1 1e-5 --max-iter 180 --tol 0",

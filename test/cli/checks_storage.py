@@ -11,7 +11,7 @@ import time
 from harness import expect, expect_equal, libsvm_text, messages, points, write_npy
 
 LEARNERS = {
-    "kmeans": "kmeans x.npy --n-clusters 7 --max-iter 5 --tol 0",
+    "kmeans": "kmeans x.npy --n-clusters 7 --n-init 2 --max-iter 5 --tol 0",
     "svm": "svm rows.libsvm --solver sgd --max-iter 6",
     "logistic": "logistic rows.libsvm --solver hybrid --l1 1e-3 --standardize --max-iter 12",
 }

@@ -51,7 +51,8 @@ TEST(LinearL1, SgdHasAboutAsManyZerosAsLbfgs) {
         p.adaptive = adaptive;
         const auto t = test::train(Kind::kLogistic, p, rows, on(4));
         EXPECT_LE(nonzeros(t.w), nonzeros(exact.w) + 4) << to_string(send) << adaptive;
-        for (const std::size_t informative : {0, 1, 2}) EXPECT_NE(t.w[informative], 0);
+        for (const std::size_t informative : {std::size_t{0}, std::size_t{1}, std::size_t{2}})
+          EXPECT_NE(t.w[informative], 0);
         EXPECT_LT(t.result.objective, 1.05 * exact.result.objective) << to_string(send) << adaptive;
         const test::SerialLinear serial{data, "logistic", 2, false, true, p.l1, p.l2};
         EXPECT_NEAR(t.result.objective, serial.objective(t.w), 1e-9) << to_string(send);
