@@ -97,15 +97,11 @@ annotations() {
   grep -q 'requires holding mutex' build/unguarded.log
 }
 
-# The tests of a program, in as many parts as there are cores.
+# The tests of a program in several parts for each core: some tests take minutes, most take none.
 sharded() {
-  local parts running=() i
-  parts=$(nproc)
-  for ((i = 0; i < parts; i++)); do
-    GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$i "$1" --gtest_brief=1 &
-    running+=($!)
-  done
-  for i in "${running[@]}"; do wait "$i"; done
+  local parts=$((4 * $(nproc)))
+  seq 0 $((parts - 1)) | GTEST_TOTAL_SHARDS=$parts xargs -P "$(nproc)" -I{} \
+    env GTEST_SHARD_INDEX={} "$1" --gtest_brief=1
 }
 
 # The fuzz targets need address and undefined sanitizers anyway, so the tests run under these in the
