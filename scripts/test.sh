@@ -101,33 +101,34 @@ annotations() {
 sharded() {
   local parts=$((4 * $(nproc)))
   seq 0 $((parts - 1)) | GTEST_TOTAL_SHARDS=$parts xargs -P "$(nproc)" -I{} \
-    env GTEST_SHARD_INDEX={} "$1" --gtest_brief=1
+    env GTEST_SHARD_INDEX={} "$@" --gtest_brief=1
+}
+
+# Tests of processes that wait for each other leave the cores to others: the sanitized builds are made
+# beside them, and the tests under the thread sanitizer run there, too.
+begin_builds() {
+  mkdir -p build
+  (
+    set -e
+    build fuzz fuzz meanwhile_test
+    build tsan meanwhile_test
+    echo 'tests under the thread sanitizer'
+    sharded nice build/tsan/test/meanwhile_test
+  ) >build/sanitized.log 2>&1 &
+  builds=$!
+}
+thread_sanitized() {
+  local code=0
+  wait "$builds" || code=$?
+  builds=
+  grep -v '^Running main' build/sanitized.log || true
+  return $code
 }
 
 # The fuzz targets need address and undefined sanitizers anyway, so the tests run under these in the
 # same build, which clang makes: one compilation less, and one compiler more that has seen the tests.
 address_sanitized() {
-  wait_for_builds
   sharded build/fuzz/test/meanwhile_test
-}
-
-thread_sanitized() {
-  sharded build/tsan/test/meanwhile_test
-}
-
-# Tests of processes that wait for each other leave the cores to the compiler: the sanitized builds
-# are made beside them.
-begin_builds() {
-  mkdir -p build
-  (build fuzz fuzz meanwhile_test && build tsan meanwhile_test) >build/sanitized.log 2>&1 &
-  builds=$!
-}
-wait_for_builds() {
-  local code=0
-  wait "$builds" || code=$?
-  builds=
-  cat build/sanitized.log
-  return $code
 }
 
 stores() {
@@ -171,7 +172,7 @@ step 'workers killed at random' python3 test/chaos/workers.py build/release/mean
 step 'training killed at random' python3 test/chaos/training.py build/release/meanwhile
 step 'bits that change' python3 test/chaos/flips.py build/release/meanwhile
 step 'examples against the installed package' examples
-step 'tests under address and undefined sanitizers' address_sanitized
 step 'tests under the thread sanitizer' thread_sanitized
+step 'tests under address and undefined sanitizers' address_sanitized
 step 'fuzz targets, 4 s each' fuzz
 echo "== $steps steps passed, 0 failed, in $((SECONDS / 60)) min $((SECONDS % 60)) s"
