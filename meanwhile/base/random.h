@@ -37,6 +37,7 @@ enum class Purpose : std::uint8_t {
   kBatch = 3,
   kShuffle = 4,
   kHoldOut = 5,
+  kGenerate = 6,
   kUser = 255
 };
 

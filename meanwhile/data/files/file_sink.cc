@@ -134,7 +134,7 @@ ConvertResult FileSink<T>::finish(const RowsDescription& description) {
   };
   names("class_names", totals_.words.words());
   names("feature_names", description.feature_names);
-  if (description.counts_from_one) metadata["first_column"] = "1";
+  if (description.counts_from_one) metadata.emplace("first_column", "1");
   if (description.table) metadata["table"] = to_json(*description.table).dump();
 
   std::vector<TensorSpec> specs;

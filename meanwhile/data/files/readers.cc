@@ -1,6 +1,7 @@
 #include "meanwhile/data/files/readers.h"
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/files/file_names.h"
 #include "meanwhile/data/files/file_start.h"
 #include "meanwhile/data/list_text.h"
 #include "meanwhile/data/text/byte_stream.h"
@@ -14,14 +15,6 @@ constexpr const Reader* kReaders[] = {
     &kNpyReader,     &kNpzReader,   &kLibsvmReader,  &kIdxReader,
     &kDocwordReader, &kTextReader,  &kLdacReader,    &kSafetensorsReader,
 };
-
-bool fits(std::string_view name, std::string_view pattern) {
-  const std::size_t star = pattern.find('*');
-  const std::string_view before = pattern.substr(0, star), after = pattern.substr(star + 1);
-  const std::size_t least = before.empty() ? 1 : 0;
-  return name.size() >= before.size() + least + after.size() && name.starts_with(before) &&
-         name.ends_with(after);
-}
 
 // Formats that are known by their first bytes and not read.
 struct Unread {
@@ -62,9 +55,7 @@ const Reader* parse_format(const std::string& name) {
 const Reader* reader_of_name(const std::filesystem::path& path) {
   const std::string name = uncompressed_name(path).filename().string();
   for (const Reader* reader : readers()) {
-    for (const std::string_view pattern : reader->file_names) {
-      if (!pattern.empty() && fits(name, pattern)) return reader;
-    }
+    if (fits_any(name, reader->file_names)) return reader;
   }
   return nullptr;
 }
