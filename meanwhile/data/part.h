@@ -29,6 +29,8 @@ struct Part {
   // The distinct labels, ascending. Empty if there are no labels, or more than kMaxLabelValues
   // distinct ones.
   std::vector<double> label_values;
+  // Graphs: the workers that a vertex is on, on average, of the workers of this job; 0: not known.
+  double copies = 0;
 };
 
 // The part of a worker that is the only one: it holds every row.

@@ -64,6 +64,10 @@ class Engine {
   // there is no memory, or no worker gives a folder. Collective.
   virtual SavedMemory save_memory(const std::filesystem::path& /*folder*/) { return {}; }
 
+  // Brings together the model of workers that each know a part of it. Called before state().
+  // Collective.
+  virtual void gather_model() {}
+
   // Ends the job for the other workers, too.
   virtual void fail(base::ErrorKind /*kind*/, std::string_view /*what*/) noexcept {}
 };

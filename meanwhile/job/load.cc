@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/data/digest.h"
 #include "meanwhile/data/files/column_file.h"
 #include "meanwhile/data/files/read_parts.h"
@@ -16,6 +15,7 @@
 #include "meanwhile/data/files/text_part.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/job/agree.h"
+#include "meanwhile/job/input_check.h"
 #include "meanwhile/job/load_text.h"
 #include "meanwhile/job/redistribute.h"
 #include "meanwhile/transport/collect.h"
@@ -34,9 +34,6 @@ using transport::Transport;
 using transport::Unpacker;
 using Paths = std::vector<std::filesystem::path>;
 
-// Each has a sum of its own in memory and in every message: more are a mistake.
-constexpr int kMostShards = 1 << 20;
-
 // Bytes of all arrays of the whole data set, given the type and columns of `x`.
 std::int64_t byte_size(const data::Matrix& x, const data::Whole& whole) {
   const std::int64_t numbers = (whole.labelled + whole.weighted) * whole.rows * 8;
@@ -53,45 +50,6 @@ std::int64_t byte_size(const data::Matrix& x, const data::Whole& whole) {
 int shards_of(const data::Matrix& x, const data::Whole& whole, const LoadOptions& options) {
   if (options.shards > 0) return options.shards;
   return data::default_shards(byte_size(x, whole));
-}
-
-void check_shards(const LoadOptions& options) {
-  if (options.shards >= 0 && options.shards <= kMostShards) return;
-  throw Error(ErrorKind::kUsage, "{}: found {}, expected 1 to {}", base::parameter("shards"),
-              options.shards, kMostShards);
-}
-
-// Called before anything is opened: a pipe that only one worker can read would hang the others.
-void check_paths(const Paths& paths) {
-  for (const auto& path : paths) {
-    std::error_code failure;
-    const auto type = std::filesystem::status(path, failure).type();
-    if (path != "-" && (failure || type == std::filesystem::file_type::regular ||
-                        type == std::filesystem::file_type::directory)) {
-      continue;
-    }
-    throw Error(ErrorKind::kUsage,
-                "{}: is not a file, so only one worker could read it; save it to a file that every "
-                "worker can open",
-                data::display_name(path));
-  }
-}
-
-// THROWS on all workers if their copies of the files differ in name or size.
-void check_same(Transport& transport, const std::vector<InputFile>& files) {
-  Packer packer;
-  agree(transport, [&] {
-    for (const InputFile& file : files) {
-      packer.put_text(file.path.string());
-      packer.put(std::filesystem::file_size(file.path));
-    }
-  });
-  const auto all = all_gather(transport, packer.bytes());
-  for (std::size_t worker = 1; worker < all.size(); ++worker) {
-    if (all[worker] == all[0]) continue;
-    throw Error(ErrorKind::kInput, "{}: the files of worker {} are not those of worker 0",
-                data::display_name(files.front().path), worker);
-  }
 }
 
 // The part that holds `data`, still without shards. Each worker hashes its own blocks and finds
@@ -252,18 +210,20 @@ data::AddUp add_up_over(Transport* transport) {
 data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOptions& options,
                 Transport* transport) {
   if (transport == nullptr || transport->size() == 1) {
-    check_shards(options);
+    check_shards(options.shards);
     Dataset data = data::read(paths, asked);
     const int shards = shards_of(data.x, whole_of(data), options);
     return data::whole(std::move(data), shards, options.seed, asked.threads);
   }
   std::vector<InputFile> files;
   agree(*transport, [&] {
-    check_shards(options);
+    check_shards(options.shards);
     check_paths(paths);
     files = data::find_checked_inputs(paths, asked);
   });
-  check_same(*transport, files);
+  Paths names;
+  for (const InputFile& file : files) names.push_back(file.path);
+  check_same(*transport, names);
   data::ReadOptions read;
   agree(*transport, [&] { read = data::with_vocabulary(files, asked); });
   if (data::can_cut(files)) {

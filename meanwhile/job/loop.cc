@@ -188,6 +188,7 @@ learn::State Loop::state() const {
 void Loop::checkpoint() {
   if (!changed_) return;
   const double begin_s = now_s();
+  engine_.gather_model();
   const SavedMemory memory =
       engine_.save_memory(run_ == nullptr ? "" : run_->checkpoint_memory(result_.rounds));
   changed_ = false;
@@ -199,6 +200,7 @@ void Loop::checkpoint() {
 
 void Loop::finish() {
   record_preparing();
+  engine_.gather_model();
   const learn::State last = state();
   result_.model_sha256 = data::sha256(last.learned);
   if (result_.interrupted) {

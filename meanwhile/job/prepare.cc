@@ -14,6 +14,7 @@
 #include "meanwhile/data/table/weigh.h"
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/load.h"
+#include "meanwhile/job/load_whole.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/settle.h"
 #include "meanwhile/learn/state_file.h"
@@ -120,6 +121,25 @@ void weigh(const SettledRun& run, const Worker& worker, data::Part& part, Observ
   }
 }
 
+data::Part load_part(const SettledRun& run, const Worker& worker, const data::ReadOptions& read,
+                     const LoadOptions& options, Observer& observer) {
+  if (run.entry->read) {
+    // Its columns are no features: there is nothing to match or to weigh.
+    const auto rows = [&] {
+      return run.entry->read(run.spec.inputs, run.parameters, read.threads);
+    };
+    return load_whole(run.spec.inputs, rows, options, read.threads, worker.transport,
+                      run.entry->copies);
+  }
+  data::Part part = load(run.spec.inputs, read, options, worker.transport);
+  if (read.schema) {
+    adapt(part, *read.schema, run.spec.inputs.front().string(), read.threads);
+  } else {
+    weigh(run, worker, part, observer);
+  }
+  return part;
+}
+
 // The hash of the data that the run to resume was trained on; empty when it does not say. The state
 // knows best: run.json may name data of a later run that was killed before its first round.
 std::string data_before(const ResumedRun& resumed) {
@@ -173,6 +193,12 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
                   parameter("plan"));
     }
   }
+  if (spec.exchange == Exchange::kMirrors && !run.entry->mirrors) {
+    throw Error(ErrorKind::kUsage,
+                "{}: with {} every worker needs the whole sum; mirrors are for "
+                "learners of graphs that need a part of it",
+                parameter("exchange"), spec.learner);
+  }
   run.asked_out = spec.out.string();
   run.seed = keep<std::uint64_t>(spec.seed, "seed", 0, run);
   run.shards = keep<int>(spec.shards, "shards", 0, run);
@@ -200,12 +226,7 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   if (known != nullptr && !read.vocabulary) read.vocabulary = known;
   LoadedRun loaded;
   if (run.resumed && run.resumed->state) read.schema = learn::table_of(*run.resumed->state);
-  loaded.part = load(run.spec.inputs, read, options, worker.transport);
-  if (read.schema) {
-    adapt(loaded.part, *read.schema, run.spec.inputs.front().string(), read.threads);
-  } else {
-    weigh(run, worker, loaded.part, observer);
-  }
+  loaded.part = load_part(run, worker, read, options, observer);
   for (const std::string& note : loaded.part.data.notes) observer.note(note);
   if (known != nullptr) match(loaded.part, *known);
   if (!run.eval.empty()) loaded.eval = load_eval(run, worker, loaded.part, read, options);

@@ -42,10 +42,6 @@ using base::Json;
 
 namespace {
 
-std::string to_string(Exchange exchange) {
-  return exchange == Exchange::kTree ? "tree" : "allreduce";
-}
-
 // The run as one worker does it.
 class WorkerRun {
  public:
@@ -93,9 +89,13 @@ class WorkerRun {
 
   // `exchange`: not set: open.
   PlannedRun planned(std::optional<Exchange> exchange) const {
+    learn::Shape shape = shape_of(loaded_.part);
+    if (loaded_.part.copies > 0) {
+      shape.copies = {{runtime_.deployment().workers, loaded_.part.copies}};
+    }
     return {*run_.entry,
             run_.parameters,
-            shape_of(loaded_.part),
+            shape,
             static_cast<int>(loaded_.part.shards.size()),
             runtime_.deployment(),
             exchange,
@@ -108,8 +108,15 @@ class WorkerRun {
     return deployment.workers == 1 ? "memory" : to_string(exchange_);
   }
 
+  // Mirrors pay where a worker needs a small part of the total.
+  Exchange default_exchange() const {
+    constexpr int kWorkers = 4;
+    const bool mirrors = run_.entry->mirrors && runtime_.deployment().workers >= kWorkers;
+    return mirrors ? Exchange::kMirrors : Exchange::kAllreduce;
+  }
+
   void begin_record() {
-    exchange_ = run_.spec.exchange.value_or(Exchange::kAllreduce);
+    exchange_ = run_.spec.exchange.value_or(default_exchange());
     Json& record = result_.record;
     record = {{"learner", run_.entry->name},
               {"parameters", run_.parameters},
@@ -147,7 +154,7 @@ class WorkerRun {
       result_.record["parameters"] = run_.parameters;
     }
     if (chosen.contains("exchange")) {
-      exchange_ = chosen["exchange"] == "tree" ? Exchange::kTree : Exchange::kAllreduce;
+      exchange_ = exchange_of(chosen["exchange"].get<std::string>());
       result_.record["exchange"] = exchange_name();
     }
     const int workers = chosen["workers"].get<int>();

@@ -68,9 +68,7 @@ std::string difference(const Json& first, const Json& other, std::size_t rank) {
 
 Json identity_of(const SettledRun& run) {
   const RunSpec& spec = run.spec;
-  const std::string exchange = !spec.exchange                      ? "auto"
-                               : *spec.exchange == Exchange::kTree ? "tree"
-                                                                   : "allreduce";
+  const std::string exchange = spec.exchange ? to_string(*spec.exchange) : "auto";
   Json identity = {{kVersionName, base::kVersion},   {kLearnerName, run.entry->name},
                    {"parameters", run.parameters},   {"seed", run.seed},
                    {"shards", run.shards},           {"eval", run.eval},

@@ -58,6 +58,19 @@ Votes gathered(transport::Transport& transport, const Votes& mine) {
   return sum;
 }
 
+// The workers' first rows: shards of consecutive rows lie in the order of workers.
+std::vector<std::int64_t> first_rows(const data::Part& part, int workers) {
+  std::vector<std::int64_t> first(static_cast<std::size_t>(workers) + 1);
+  const auto shards = static_cast<int>(part.shards.size());
+  for (int worker = 0; worker < workers; ++worker) {
+    const exchange::Range own = exchange::owned(shards, worker, workers);
+    std::int64_t& end = first[static_cast<std::size_t>(worker) + 1];
+    end = first[static_cast<std::size_t>(worker)];
+    for (int s = own.begin; s < own.end; ++s) end += part.shards[static_cast<std::size_t>(s)].rows;
+  }
+  return first;
+}
+
 }  // namespace
 
 SumEngine::SumEngine(learn::RoundLearner& learner, const data::Part& part,
@@ -79,7 +92,8 @@ SumEngine::SumEngine(learn::RoundLearner& learner, const data::Part& part,
 }
 
 void SumEngine::attach() {
-  learner_.attach({&part_, options_.eval, options_.seed, options_.release, &pool_});
+  learner_.attach({&part_, options_.eval, options_.seed, options_.release, &pool_, has_mirrors(),
+                   workers_ == 1});
   for (int shard = mine_.begin; shard < mine_.end; ++shard) {
     memory_.push_back(
         first_memory(learner_, shard, shards_, options_.resumed_from, options_.rounds_done));
@@ -165,19 +179,43 @@ bool SumEngine::work(std::int64_t number, const std::function<Votes()>& mine) {
   return given == mine_.size();
 }
 
+exchange::Traffic SumEngine::exchange(std::span<const exchange::Partial> partials) {
+  transport::Transport& transport = *options_.transport;
+  const int blocks = has_mirrors() ? learner_.mirrored_blocks() : 0;
+  if (blocks > 0) {
+    if (!mirrors_) {
+      mirrors_.emplace(transport, shards_, first_rows(part_, workers_), learner_.needed_rows());
+    }
+    return mirrors_->exchange(partials, blocks, total_);
+  }
+  const auto exchange = options_.exchange == Exchange::kTree ? exchange::tree : exchange::allreduce;
+  return exchange(transport, shards_, partials, total_,
+                  static_cast<std::size_t>(exchange::kPieceBytes));
+}
+
+void SumEngine::gather_model() {
+  if (!mirrors_) return;
+  exchange::OrderedSum sum(shards_, mine_, learner_.model_shape());
+  for (int shard = mine_.begin; shard < mine_.end; ++shard) {
+    exchange::Update update = sum.take();
+    learner_.put_model(shard, update);
+    sum.give(shard, std::move(update));
+  }
+  exchange::Update total(sum.shape());
+  exchange::allreduce(*options_.transport, shards_, sum.partials(), total);
+  learner_.take_model(total);
+}
+
 // The sum over all shards of all workers.
 const exchange::Update& SumEngine::exchanged(std::int64_t number) {
   if (workers_ == 1) return sum_.total();
   const double begin_s = now_s();
-  const bool tree = options_.exchange == Exchange::kTree;
   const std::vector<exchange::Partial> partials = sum_.partials();
   if (total_.shape() != sum_.shape()) total_.reshape(sum_.shape());
   try {
-    const auto exchange = tree ? exchange::tree : exchange::allreduce;
-    traffic_ = exchange(*options_.transport, shards_, partials, total_,
-                        static_cast<std::size_t>(exchange::kPieceBytes));
+    traffic_ = exchange(partials);
   } catch (Error& e) {
-    e.in(fmt::format("{}, {} of {}", where(number), tree ? "tree" : "allreduce",
+    e.in(fmt::format("{}, {} of {}", where(number), to_string(options_.exchange),
                      text_of(total_.shape())));
     throw;
   }

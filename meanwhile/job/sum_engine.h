@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/part.h"
+#include "meanwhile/exchange/mirrors.h"
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/exchange/partial.h"
 #include "meanwhile/exchange/sum.h"
@@ -44,12 +47,15 @@ class SumEngine final : public Engine {
   bool is_alone() const override { return workers_ == 1; }
   std::optional<Round> round(std::int64_t number, const std::function<Votes()>& mine) override;
   SavedMemory save_memory(const std::filesystem::path& folder) override;
+  void gather_model() override;
   void fail(base::ErrorKind kind, std::string_view what) noexcept override;
 
  private:
   void attach();
   bool work(std::int64_t number, const std::function<Votes()>& mine);
   const exchange::Update& exchanged(std::int64_t number);
+  exchange::Traffic exchange(std::span<const exchange::Partial> partials);
+  bool has_mirrors() const { return options_.exchange == Exchange::kMirrors && workers_ > 1; }
   std::string where(std::int64_t number) const;
 
   learn::RoundLearner& learner_;
@@ -59,12 +65,13 @@ class SumEngine final : public Engine {
   const exchange::Range mine_;  // shards
   base::ThreadPool pool_;
   exchange::OrderedSum sum_;
-  exchange::Update total_;                  // where there are several workers
-  std::vector<learn::ShardMemory> memory_;  // of my shards
-  bool has_memory_ = false;                 // any shard of any worker
-  exchange::Traffic traffic_;               // of the present round
-  double work_s_ = 0, exchange_s_ = 0;      // of the present round
-  std::vector<Span> spans_;                 // of the present round: my shards, then the rest
+  exchange::Update total_;                    // where there are several workers
+  std::optional<exchange::Mirrors> mirrors_;  // made in the first round that has mirrored blocks
+  std::vector<learn::ShardMemory> memory_;    // of my shards
+  bool has_memory_ = false;                   // any shard of any worker
+  exchange::Traffic traffic_;                 // of the present round
+  double work_s_ = 0, exchange_s_ = 0;        // of the present round
+  std::vector<Span> spans_;                   // of the present round: my shards, then the rest
 };
 
 }  // namespace meanwhile::job

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,8 @@ struct CalibrationShape {
   std::int64_t cols = 1;   // of sparse rows: values stored in a row
   std::int64_t width = 1;  // of sparse rows: columns
   std::int64_t least_rows = 1;
+  // Not null: makes about so many rows, for learners that read rows of their own (Entry::read).
+  std::function<data::Dataset(std::int64_t rows)> rows = nullptr;
 };
 
 struct Entry {
@@ -37,6 +41,27 @@ struct Entry {
   bool classes = false;   // labels are classes, and their number changes the cost
   // Learns from distances between rows: its parameter `standardize` has the job scale the columns.
   bool of_distances = false;
+
+  // Not null: the files hold no rows of a table, and the learner reads them itself into sparse
+  // rows. Shards are then consecutive rows with about as many stored values each, one range a shard
+  // (graph/cut.h), not a deal of blocks. A pure function of files and parameters: every worker of a
+  // job calls it. THROWS Error(kUsage, kInput).
+  std::function<data::Dataset(const std::vector<std::filesystem::path>& files,
+                              const Json& parameters, int threads)>
+      read = nullptr;
+  std::string reads = {};  // for the help of FILES: what read() takes
+  // Not null: on how many workers a value of the update is, on average, if worker w has the rows
+  // of_workers[w] of all rows.
+  std::function<double(const data::Matrix& rows, std::span<const data::RowRange> of_workers)>
+      copies = nullptr;
+  // Not null: the shape of a graph of which only these numbers are known, for `plan`.
+  std::function<Shape(std::int64_t vertices, std::int64_t edges)> shape_of_graph = nullptr;
+  // Names of a row and of a stored value, for messages: vertex and edge, factor and entry.
+  std::string row_name = "row", value_name = "value";
+  bool mirrors = false;  // RoundLearner::mirrored_blocks() is not 0 in most rounds
+  // A run that used up its rounds is no success: the model is written, and the program exits with
+  // 3.
+  bool must_converge = false;
 
   // Completes and checks parameters that settle() has merged: fills in those that depend on others
   // and returns all of them. `given`: those that the user set. `fresh`: training begins with

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/base/json.h"
@@ -34,6 +35,14 @@ struct Shape {
   std::int64_t rows = 0, cols = 0, stored = 0;
   std::int64_t classes = 2;  // of its labels, where they are classes
   bool sparse = false;
+  // Graphs: on how many workers a vertex is, on average, by their number; ascending, empty where it
+  // is not known. (Entry::copies)
+  std::vector<std::pair<int, double>> copies = {};
+  // Graphs: the part of all edges by which one shard may exceed its share.
+  double uneven = 0;
+
+  // Between numbers that are known, along their logarithms; all workers where nothing is known.
+  double copies_at(int workers) const;
 };
 // What one round over the whole data costs, from the shape of the data alone.
 struct Cost {
@@ -41,6 +50,13 @@ struct Cost {
   double bytes_read = 0;
   double update_bytes = 0;  // of one shard
   double absorb_bytes = 0;  // that absorb() reads and writes
+  // Of update_bytes, rows that the exchange `mirrors` brings to workers that need them, and that a
+  // worker alone does not send at all.
+  double mirrored_bytes = 0;
+  // The update has what a shard touches alone: workers have a part of its values (Shape::copies).
+  bool touched_alone = false;
+  // The update has an answer for each row, such as a vertex: it grows with them.
+  bool update_grows = false;
   // Which inner loop does it: how many operations a second a machine does depends on that, on the
   // columns of the data, and on how many outputs (clusters, classes) each row is compared with.
   std::string kernel = {};

@@ -18,4 +18,8 @@ void Model::probabilities(const data::Dataset&, std::int64_t, std::int64_t, int,
               base::parameter("probabilities"));
 }
 
+void Model::write_answer(const std::string&, const std::function<void(std::string_view)>&) const {
+  throw Error(ErrorKind::kUsage, "this model predicts for rows; name a file that has some");
+}
+
 }  // namespace meanwhile::learn

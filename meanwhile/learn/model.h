@@ -8,9 +8,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "meanwhile/data/dataset.h"
@@ -58,6 +60,13 @@ class Model {
   virtual std::int64_t transformed_cols() const = 0;
   virtual void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
                          int threads, std::span<double> values) const = 0;
+
+  // A model that is its own answer, as the ranks of a graph's vertices, needs no data: the forms in
+  // which it can be written, the default first. Empty: the model predicts for rows.
+  virtual std::vector<std::string> answer_forms() const { return {}; }
+  // Writes the answer in pieces of text. THROWS Error(kUsage) for a form that is none of these.
+  virtual void write_answer(const std::string& form,
+                            const std::function<void(std::string_view)>& write) const;
 
   // Measures of the model on `data`. THROWS Error(kInput) when the data does not fit.
   virtual Json evaluate(const data::Dataset& data, int threads) const = 0;

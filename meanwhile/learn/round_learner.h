@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/part.h"
@@ -33,6 +34,11 @@ struct Attachment {
   // cache that grows with the rows but a few numbers for each.
   bool release = false;
   base::ThreadPool* pool = nullptr;  // for absorb(); idle then
+  // Totals have the rows that this worker needs alone: see RoundLearner::mirrored_blocks().
+  bool mirrors = false;
+  // All shards are here, and no other worker is: what a learner can sum by itself, in the one
+  // order, need not be in updates.
+  bool alone = false;
 
   // After these rows of `part` were used.
   void leave(data::RowRange rows) const {
@@ -64,6 +70,20 @@ class RoundLearner : public Learner {
   // Turns the present model and the summed updates into the next model. `total` has the blocks of
   // update_shape(); behind them it may have others, which are the runtime's.
   virtual Outcome absorb(const exchange::Update& total) = 0;
+
+  // Learners of graphs: workers that hold a part of the graph need a part of the total. The first
+  // so many blocks of an update (dense, of as many rows as the data) may be summed where they are
+  // needed alone (exchange/mirrors.h); 0: every worker needs the whole total.
+  virtual int mirrored_blocks() const { return 0; }
+  // The rows of these blocks that work() of this worker's shards adds to or reads, ascending; the
+  // same in all rounds. REQUIRES: attached.
+  virtual std::vector<std::int64_t> needed_rows() const { return {}; }
+  // A learner that absorbed parts knows a part of the model. Engines bring the parts together
+  // before they ask for a state: put_model() adds what belongs to the rows of a shard to an update
+  // of model_shape(), which comes cleared, and take_model() takes the sum.
+  virtual exchange::UpdateShape model_shape() const { return {}; }
+  virtual void put_model(int /*shard*/, exchange::Update& /*update*/) const {}
+  virtual void take_model(const exchange::Update& /*total*/) {}
 };
 
 // A round learner without memory, whose update is one dense block of float64.

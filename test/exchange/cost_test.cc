@@ -69,6 +69,8 @@ TEST(Cost, OfTreeIsWhatTheRootReceivesAndSends) {
 TEST(Cost, OfTreeGrowsWithTheRootOfWorkersAndOfAllreduceHardly) {
   const double bytes = 8e7;
   EXPECT_LT(allreduce_cost(bytes, 64).bytes, 2 * bytes);
+  // Updates of which nothing is another worker's are not spread, and sums still go to all.
+  EXPECT_DOUBLE_EQ(allreduce_cost(bytes, 8, 8, 0).bytes, allreduce_cost(bytes, 8).bytes / 2);
   EXPECT_EQ(tree_cost(bytes, 64).bytes, 2 * (7 + 7) * bytes);
   // Ten workers share sixteen shards in ranges that are no subtrees.
   EXPECT_GT(tree_cost(bytes, 10, 16).bytes, tree_cost(bytes, 10, 20).bytes);
