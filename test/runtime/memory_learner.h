@@ -31,7 +31,12 @@ class MemoryLearner final : public learn::RoundLearner {
     return {{.rows = static_cast<std::int64_t>(model_.size() + 1)}};
   }
   learn::MemoryShape memory_shape(int shard) const override {
-    const std::int64_t rows = attachment_.part->shards[static_cast<std::size_t>(shard)].rows;
+    // Known of shards that are held, as the contract has it.
+    std::int64_t rows = 0;
+    for (const data::RowRange& block :
+         attachment_.part->shards[static_cast<std::size_t>(shard)].blocks) {
+      rows += block.end - block.begin;
+    }
     return {{"history", "F64", {rows}}, {"rounds", "I64", {1}}};
   }
   void work(int shard, learn::ShardMemory& memory, exchange::Update& update) override {

@@ -52,9 +52,9 @@ class ShardMemories {
   void keep_only(const std::set<int>& shards);
 
   // Brings the memory of `shards` to step `step`, with tensors as `learner` declares them. Returns
-  // the name of a blob that is not there yet; empty when the memory of all is here.
-  // REQUIRES: the rows of the shards are loaded. THROWS JobFailed; what the store
-  // throws.
+  // the name of a blob that is not there yet; empty when the memory of all is here. REQUIRES: the
+  // rows of the shards are loaded, and `learner` is attached to them. THROWS JobFailed; what the
+  // store throws.
   std::string recover(const std::set<int>& shards, std::int64_t step,
                       const learn::RoundLearner& learner);
 

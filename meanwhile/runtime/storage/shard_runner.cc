@@ -226,7 +226,10 @@ void ShardRunner::remember(std::set<int>& shards) {
     if (!here && !learner_->memory_shape(shard).empty()) absent.insert(shard);
   }
   if (absent.empty()) return;
-  const std::string missing = memories_.recover(absent, step_, *learner_);
+  // A learner knows the memory of shards that it is attached to.
+  const storage::Bytes bytes = state();
+  const auto once = attached(data::SafetensorsFile(bytes, "state"), absent);
+  const std::string missing = memories_.recover(absent, step_, *once->learner);
   if (missing_blob_.empty()) missing_blob_ = missing;
   std::erase_if(shards, [&](int shard) {
     return absent.count(shard) != 0 && memories_.find(shard, step_) == nullptr;
