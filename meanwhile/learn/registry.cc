@@ -4,6 +4,8 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/nearest.h"
+#include "meanwhile/learn/belief/entry.h"
+#include "meanwhile/learn/graph/entries.h"
 #include "meanwhile/learn/kmeans/entry.h"
 #include "meanwhile/learn/lda/entry.h"
 #include "meanwhile/learn/linear/entry.h"
@@ -23,6 +25,11 @@ std::vector<Entry> standard_entries() {
       linear::entry(linear::Kind::kLogistic),
       linear::entry(linear::Kind::kLinear),
       lda::entry(),
+      graph::pagerank_entry(),
+      graph::components_entry(),
+      graph::spread_entry(),
+      graph::kcore_entry(),
+      belief::entry(),
   };
 }
 

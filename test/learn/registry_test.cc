@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+
 #include "meanwhile/job/run_directory.h"
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/settle.h"
@@ -20,7 +23,8 @@ using testing::HasSubstr;
 
 TEST(Registry, HoldsTheLearnersInTheOrderOfTheHelp) {
   EXPECT_THAT(standard_registry().names(),
-              ElementsAre("kmeans", "svm", "logistic", "linear", "lda"));
+              ElementsAre("kmeans", "svm", "logistic", "linear", "lda", "pagerank", "components",
+                          "spread", "kcore", "belief"));
 }
 
 TEST(Registry, AnUnknownLearnerIsAnsweredWithTheNearest) {
@@ -30,19 +34,30 @@ TEST(Registry, AnUnknownLearnerIsAnsweredWithTheNearest) {
 }
 
 TEST(Registry, EveryEntryIsWhole) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "seeds.csv") << "1 a\n";
+  std::set<std::string> calibrated, kernels;
   for (const Entry& entry : standard_registry().entries()) {
     SCOPED_TRACE(entry.name);
+    // Parameters without which there is nothing to learn.
+    Json given = Json::object();
+    if (entry.schema.find("seeds") != nullptr) given["seeds"] = (folder / "seeds.csv").string();
     EXPECT_FALSE(entry.summary.empty());
     EXPECT_THAT(entry.examples, HasSubstr("meanwhile train " + entry.name));
-    const Json parameters = settle(entry, nullptr, Json::object());
+    const Json parameters = settle(entry, nullptr, given);
     const auto learner = entry.make(parameters);
     EXPECT_EQ(learner->name(), entry.name);
+    kernels.insert(learner->cost({100, 10, 1000}).kernel);
     EXPECT_GT(learner->rounds_left(), 0);
     EXPECT_TRUE(entry.restore && entry.warm_start && entry.load_model);
-    EXPECT_FALSE(entry.calibration(false).empty());
+    for (const CalibrationShape& shape : entry.calibration(false)) {
+      const auto trial = entry.make(settle(entry, nullptr, shape.parameters));
+      calibrated.insert(trial->cost({100, 10, 1000}).kernel);
+    }
     entry.is_incremental(parameters);
     for (const Parameter& parameter : entry.schema.parameters()) {
       EXPECT_FALSE(parameter.help.empty()) << parameter.name;
+      if (given.contains(parameter.name)) continue;
       EXPECT_EQ(parameters.at(parameter.name), parameter.preset) << parameter.name;
     }
     // What may be sent is a choice of the parameter.
@@ -50,6 +65,8 @@ TEST(Registry, EveryEntryIsWhole) {
       EXPECT_NO_THROW(settle(entry, nullptr, {{"send", send}}));
     }
   }
+  // Every inner loop is measured with some learner.
+  for (const std::string& kernel : kernels) EXPECT_EQ(calibrated.count(kernel), 1U) << kernel;
 }
 
 TEST(Registry, EveryDefaultIsAllowedByItsOwnSchema) {
