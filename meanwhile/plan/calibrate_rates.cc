@@ -5,6 +5,7 @@
 
 #include "meanwhile/base/random.h"
 #include "meanwhile/data/dataset.h"
+#include "meanwhile/graph/part.h"
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
 #include "meanwhile/learn/settle.h"
@@ -59,13 +60,15 @@ learn::Shape shape_of(const data::Dataset& data, bool sparse) {
 Rate measure(const CalibrationShape& trial, const MakeLearner& make, double seconds, int threads) {
   const std::int64_t most = std::max(trial.least_rows, kMostValues / trial.cols);
   for (std::int64_t rows = trial.least_rows;;) {
-    const data::Dataset data = made_up(trial, rows);
+    const data::Dataset data = trial.rows ? trial.rows(rows) : made_up(trial, rows);
     const std::unique_ptr<learn::RoundLearner> learner = make();
     job::TrainOptions options;
     options.threads = threads;
     options.shards = threads == 1 ? 1 : 4 * threads;
     const learn::Cost cost = learner->cost(shape_of(data, trial.sparse));
-    const job::TrainResult result = job::train(*learner, data, options);
+    const job::TrainResult result =
+        trial.rows ? job::train(*learner, graph::whole(data, options.shards, threads), options)
+                   : job::train(*learner, data, options);
     const double round_s =
         result.seconds_by_phase.work / static_cast<double>(result.seconds_by_phase.rounds);
     if (round_s < seconds / 2 && rows < most) {
@@ -73,13 +76,12 @@ Rate measure(const CalibrationShape& trial, const MakeLearner& make, double seco
       rows = std::min(most, static_cast<std::int64_t>(static_cast<double>(rows) * more));
       continue;
     }
-    return {cost.kernel,
-            trial.sparse,
-            static_cast<double>(trial.cols),
-            cost.outputs,
-            cost.flops / round_s,
-            1,
-            static_cast<double>(trial.width)};
+    const bool own = trial.rows != nullptr;
+    const auto width = static_cast<double>(own ? data::cols(data.x) : trial.width);
+    const double cols =
+        own ? static_cast<double>(data::stored(data.x)) / static_cast<double>(data::rows(data.x))
+            : static_cast<double>(trial.cols);
+    return {cost.kernel, trial.sparse, cols, cost.outputs, cost.flops / round_s, 1, width};
   }
 }
 

@@ -9,17 +9,29 @@
 
 namespace meanwhile::plan {
 
+namespace {
+
+bool has_mirrors(const Job& job) {
+  return std::any_of(job.course.begin(), job.course.end(), [](const learn::Stretch& stretch) {
+    return stretch.round.mirrored_bytes > 0;
+  });
+}
+
+}  // namespace
+
 std::vector<Point> curve(const Machine& machine, const Job& job, Setting setting,
                          std::span<const int> workers, bool fixed_exchange) {
   std::vector<Point> points;
   for (const int w : workers) {
     Point point = predict(machine, job, setting, w);
     if (!fixed_exchange && setting.medium == Medium::kNetwork) {
-      Setting other = setting;
-      other.exchange = setting.exchange == job::Exchange::kTree ? job::Exchange::kAllreduce
-                                                                : job::Exchange::kTree;
-      const Point alternative = predict(machine, job, other, w);
-      if (alternative.seconds < point.seconds) point = alternative;
+      for (const job::ExchangeName& known : job::kExchangeNames) {
+        if (known.exchange == job::Exchange::kMirrors && !has_mirrors(job)) continue;
+        Setting other = setting;
+        other.exchange = known.exchange;
+        const Point alternative = predict(machine, job, other, w);
+        if (alternative.seconds < point.seconds) point = alternative;
+      }
     }
     points.push_back(point);
   }
@@ -132,6 +144,10 @@ Job with_rows(Job job, std::int64_t rows) {
   for (learn::Stretch& stretch : job.course) {
     stretch.round.flops *= factor;
     stretch.round.bytes_read *= factor;
+    if (!stretch.round.update_grows) continue;
+    stretch.round.update_bytes *= factor;
+    stretch.round.absorb_bytes *= factor;
+    stretch.round.mirrored_bytes *= factor;
   }
   return job;
 }

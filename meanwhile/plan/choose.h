@@ -52,7 +52,8 @@ ScaleUp scale_up(const Machine& machine, const Job& job, const Setting& setting,
 std::vector<Point> weak_curve(const Machine& machine, const Job& job, const Setting& setting,
                               std::span<const int> workers);
 
-// The same job on other rows: what a round costs grows with them, its update does not.
+// The same job on other rows: what a round costs grows with them, and its update where it
+// answers for each row.
 Job with_rows(Job job, std::int64_t rows);
 
 // The slope of log y over log x by least squares.

@@ -6,6 +6,7 @@
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/exchange/allreduce.h"
+#include "meanwhile/exchange/mirrors.h"
 #include "meanwhile/exchange/tree.h"
 
 namespace meanwhile::plan {
@@ -105,28 +106,43 @@ double work_seconds(const Machine& machine, const learn::Cost& cost, const learn
   return share * std::max(cost.flops / rate, reading) / speed(machine, setting, workers);
 }
 
-double absorb_seconds(const Machine& machine, const learn::Cost& cost) {
-  return machine.round + cost.absorb_bytes / memory_of(machine);
+// With mirrors a worker absorbs the rows that it needs.
+double absorb_seconds(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
+                      const Setting& setting, int workers) {
+  const bool mirrors = setting.medium == Medium::kNetwork &&
+                       setting.exchange == job::Exchange::kMirrors && cost.mirrored_bytes > 0;
+  const double part = mirrors ? shape.copies_at(workers) / workers : 1;
+  return machine.round + part * cost.absorb_bytes / memory_of(machine);
 }
 
 namespace {
 
-exchange::Cost sum_cost(double update_bytes, const Setting& setting, int workers) {
+exchange::Cost sum_cost(const learn::Cost& cost, const learn::Shape& shape, const Setting& setting,
+                        int workers) {
   const int shards = shards_of(setting, workers);
-  return setting.exchange == job::Exchange::kTree
-             ? exchange::tree_cost(update_bytes, workers, shards)
-             : exchange::allreduce_cost(update_bytes, workers, shards);
+  if (setting.exchange == job::Exchange::kTree) {
+    return exchange::tree_cost(cost.update_bytes, workers, shards);
+  }
+  if (setting.exchange == job::Exchange::kMirrors && cost.mirrored_bytes > 0) {
+    return exchange::mirrors_cost(cost.mirrored_bytes, shape.copies_at(workers),
+                                  cost.update_bytes - cost.mirrored_bytes, workers);
+  }
+  // A value that is on one worker is where it is added, more or less: data that is near in its file
+  // is near in the update.
+  const double touched =
+      cost.touched_alone && workers > 1 ? (shape.copies_at(workers) - 1) / (workers - 1) : 1;
+  return exchange::allreduce_cost(cost.update_bytes, workers, shards, touched);
 }
 
 }  // namespace
 
-double exchange_seconds(const Machine& machine, double update_bytes, const Setting& setting,
-                        int workers) {
+double exchange_seconds(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
+                        const Setting& setting, int workers) {
   if (workers == 1) return 0;
   const Network& network = *machine.network;
-  const exchange::Cost cost = sum_cost(update_bytes, setting, workers);
-  return cost.waits * network.latency + cost.messages * network.per_message +
-         cost.bytes * per_byte(network.bandwidth, 0, 1);
+  const exchange::Cost sum = sum_cost(cost, shape, setting, workers);
+  return sum.waits * network.latency + sum.messages * network.per_message +
+         sum.bytes * per_byte(network.bandwidth, 0, 1);
 }
 
 double leg_seconds(const Storage& storage, const runtime::Leg& leg, double bytes) {
@@ -174,14 +190,17 @@ int processes_of(const Machine& machine, const Setting& setting, int workers) {
 Round predict_round(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
                     const Setting& setting, int workers) {
   Round round;
-  const double share = largest_share(setting, workers);
+  const double share =
+      workers == 1 ? 1 : std::min(1.0, largest_share(setting, workers) + shape.uneven);
   round.work = work_seconds(machine, cost, shape, setting, workers, share);
-  round.absorb = absorb_seconds(machine, cost);
-  round.exchange = own_sum_seconds(machine, setting, cost.update_bytes, workers);
+  round.absorb = absorb_seconds(machine, cost, shape, setting, workers);
+  const bool in_place = setting.medium == Medium::kMemory;
+  const double added = cost.update_bytes - (in_place ? cost.mirrored_bytes : 0);
+  round.exchange = own_sum_seconds(machine, setting, added, workers);
   if (alone(machine, setting, workers)) return round;
   if (setting.medium == Medium::kNetwork) {
-    round.exchange += exchange_seconds(machine, cost.update_bytes, setting, workers);
-    round.bytes = sum_cost(cost.update_bytes, setting, workers).bytes;
+    round.exchange += exchange_seconds(machine, cost, shape, setting, workers);
+    round.bytes = sum_cost(cost, shape, setting, workers).bytes;
   } else if (setting.medium == Medium::kStorage) {
     const runtime::StepCost step = storage_step(machine, setting, workers);
     round.exchange = 0;

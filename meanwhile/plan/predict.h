@@ -73,10 +73,11 @@ double work_seconds(const Machine& machine, const learn::Cost& cost, const learn
                     const Setting& setting, int workers, double share);
 // The largest share of any worker: shards are not cut.
 double largest_share(const Setting& setting, int workers);
-double absorb_seconds(const Machine& machine, const learn::Cost& cost);
+double absorb_seconds(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
+                      const Setting& setting, int workers);
 // REQUIRES: machine.network.
-double exchange_seconds(const Machine& machine, double update_bytes, const Setting& setting,
-                        int workers);
+double exchange_seconds(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
+                        const Setting& setting, int workers);
 // REQUIRES: machine.storage. `bytes`: of a blob. Without leg.waits.
 double leg_seconds(const Storage& storage, const runtime::Leg& leg, double bytes);
 runtime::StepCost storage_step(const Machine& machine, const Setting& setting, int workers);

@@ -81,7 +81,7 @@ Json RunPlanner::choose(const PlannedRun& run) {
   const Choice choice = plan::choose(curve(machine, job, setting, workers, !open_exchange), {});
   json["workers"] = choice.fastest.workers;
   if (open_exchange) {
-    json["exchange"] = choice.fastest.by == job::Exchange::kTree ? "tree" : "allreduce";
+    json["exchange"] = job::to_string(choice.fastest.by);
   }
   json["why"] = choice.why;
   return json;

@@ -198,6 +198,11 @@ TEST(WithRows, ChangesWhatGrowsWithRowsAndNothingElse) {
     EXPECT_EQ(b.round.absorb_bytes, a.round.absorb_bytes);
   }
   EXPECT_EQ(with_rows(large, 1000).shape.stored, small.shape.stored);
+  Job graph = small;
+  graph.course[0].round.update_grows = true;
+  const learn::Cost grown = with_rows(graph, 3000).course[0].round;
+  EXPECT_DOUBLE_EQ(grown.update_bytes, 3 * small.course[0].round.update_bytes);
+  EXPECT_DOUBLE_EQ(grown.absorb_bytes, 3 * small.course[0].round.absorb_bytes);
 }
 
 TEST(WeakCurve, HasTheSameWorkForEachWorker) {

@@ -261,7 +261,9 @@ TEST(Predict, TheRateIsThatOfTheShape) {
 double by(job::Exchange exchange, const Network& network, double bytes, int workers) {
   Setting setting;
   setting.exchange = exchange;
-  return exchange_seconds(with_network(network), bytes, setting, workers);
+  learn::Cost cost;
+  cost.update_bytes = bytes;
+  return exchange_seconds(with_network(network), cost, {}, setting, workers);
 }
 
 TEST(PredictExchange, TreeIsForSmallUpdatesOfManyAndAllreduceForLargeOnes) {

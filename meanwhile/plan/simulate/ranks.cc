@@ -75,7 +75,7 @@ double Ranks::exchange(const learn::Cost& cost) const {
   const bool all = input_.setting.exchange != job::Exchange::kTree || root_slow_;
   const int among = all ? input_.workers : std::min(2, input_.workers);
   const auto seconds = [&](const Machine& machine) {
-    return exchange_seconds(machine, cost.update_bytes, input_.setting, among);
+    return exchange_seconds(machine, cost, input_.job.shape, input_.setting, among);
   };
   return usual + seconds(slow_machine_) - seconds(input_.machine);
 }
@@ -92,7 +92,8 @@ void Ranks::settle_stretch() {
   least_ = seconds(input_.shards() / input_.workers);
   most_ = seconds((input_.shards() + input_.workers - 1) / input_.workers);
   round_.exchange = exchange(cost);
-  round_.absorb = absorb_seconds(input_.machine, cost);
+  round_.absorb =
+      absorb_seconds(input_.machine, cost, input_.job.shape, input_.setting, input_.workers);
 }
 
 void Ranks::begin() {

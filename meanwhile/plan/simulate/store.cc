@@ -64,7 +64,8 @@ void AtStore::settle_stretch() {
   }
   fast_ = step_seconds(*input_.machine.storage, cost_, held_, cost.update_bytes);
   slow_ = step_seconds(*slow_machine_.storage, cost_, held_, cost.update_bytes);
-  absorb_s_ = absorb_seconds(input_.machine, cost);
+  absorb_s_ =
+      absorb_seconds(input_.machine, cost, input_.job.shape, input_.setting, input_.workers);
   due_parts_s_ =
       work(largest_share(input_.setting, P)) + held_.most_units * fast_.put + notice_parts_s_;
   due_sums_s_ = due_parts_s_ + held_.most_read * fast_.gather + fast_.sum + notice_sums_s_;

@@ -11,39 +11,20 @@
 // from what is here.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "meanwhile/graph/histogram.h"
 
 namespace meanwhile::plan::papers {
 
-// How many vertices have a degree: degrees rise.
-struct Degrees {
-  struct Entry {
-    std::int64_t degree = 0, vertices = 0;
-  };
-  std::vector<Entry> entries;
+// REQUIRES: n >= 1; degrees rise.
+double edges_twice(const graph::Histogram& degrees, int n);
+double edges_of_largest(const graph::Histogram& degrees, int n);
+double belief_speedup(const graph::Histogram& degrees, int n);
 
-  std::int64_t vertices() const;
-  std::int64_t edges() const;  // half of the sum of degrees
-  std::int64_t max_degree() const { return entries.back().degree; }
-};
-
-// A line for each degree: the degree, blanks, how many vertices have it. THROWS Error(kInput) that
-// names file, line and what is wrong: no numbers, negative, degrees that do not rise, no vertices,
-// an odd sum of degrees (each edge has two ends).
-Degrees parse_degrees(std::string_view text, const std::string& name);
-Degrees read_degrees(const std::filesystem::path& path);
-
-// REQUIRES: n >= 1.
-double edges_twice(const Degrees& degrees, int n);
-double edges_of_largest(const Degrees& degrees, int n);
-double belief_speedup(const Degrees& degrees, int n);
-
-// Workers that hold a copy of a vertex, on average, when edges are put at random: a vertex of
-// degree d is where at least one of its d edges is.
-double replicas(const Degrees& degrees, int n);
+// The same figure with a cut that deals edges, as GraphLab's and ours does: the worker with most of
+// them has its share and what one vertex can own. `rest`: the part of one worker's time that all of
+// several workers take beside their edges.
+double balanced_speedup(const graph::Histogram& degrees, double rest, int n);
+// The rest that two workers show which are `speedup` times as fast as one, if their cut is even.
+double rest_of_two(double speedup);
 
 }  // namespace meanwhile::plan::papers
