@@ -1,5 +1,5 @@
 // The program: parses the command line, runs one command, and turns an error into a message and an
-// exit code: 0 done, 1 a failure, 2 a mistake of the user, 130 interrupted.
+// exit code: 0 done, 1 a failure, 2 a mistake of the user, 3 not converged, 130 interrupted.
 #include "meanwhile/cli/run_program.h"
 
 #include <exception>
@@ -42,6 +42,7 @@ int run(const Context& context) {
                          add_evaluate, add_inspect, add_topics, add_convert, add_completion}) {
     commands.push_back(add(table));
   }
+  for (Command& command : add_generate(table)) commands.push_back(std::move(command));
   const auto asked_for =
       program.parse({context.command_line.begin() + 1, context.command_line.end()});
   if (asked_for) {

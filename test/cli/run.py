@@ -43,7 +43,7 @@ def run_case(program, shared, case):
             harness.expect((box / name).exists(), f"{name} is missing")
         for name in case.get("absent", []):
             harness.expect(not (box / name).exists(), f"{name} was written")
-        if case.get("exit", 0) != 0:
+        if case.get("exit", 0) not in (0, 3):  # 3: a run that did not converge, which is no error
             harness.expect(case.get("ranks") or done.stderr.startswith("meanwhile: "),
                            f"the message is not the first line:\n{done.stderr}")
             said = harness.messages(done.stderr)

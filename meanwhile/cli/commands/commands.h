@@ -8,19 +8,28 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/cli/flags/flag_table.h"
+#include "meanwhile/learn/ending.h"
 #include "meanwhile/learn/registry.h"
 
 namespace meanwhile::cli {
 
 class Console;
 
-inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitInterrupted = 130;
+inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitUnconverged = 3,
+                     kExitInterrupted = 130;
 
 // The exit code of a program that an error ends.
 inline int exit_code(const base::Error& error) {
   const bool mistake =
       error.kind() == base::ErrorKind::kUsage || error.kind() == base::ErrorKind::kInput;
   return mistake ? kExitUsage : kExitFailed;
+}
+
+// The exit code of a run that ended, from what it says of its end.
+inline int exit_code(const learn::Entry& entry, std::string_view stopped_because) {
+  const bool converged =
+      learn::ended_from_text(stopped_because).ending == learn::Ending::kConverged;
+  return entry.must_converge && !converged ? kExitUnconverged : kExitDone;
 }
 
 struct Context {
@@ -72,6 +81,7 @@ Command add_evaluate(const FlagTable& program);
 Command add_inspect(const FlagTable& program);
 Command add_topics(const FlagTable& program);
 Command add_convert(const FlagTable& program);
+std::vector<Command> add_generate(const FlagTable& program);  // one for each kind of graph
 Command add_completion(const FlagTable& program);
 
 }  // namespace meanwhile::cli

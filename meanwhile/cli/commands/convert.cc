@@ -14,10 +14,12 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/flags.h"
+#include "meanwhile/cli/flags/graph_flags.h"
 #include "meanwhile/cli/flags/input_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/graph/write.h"
 
 namespace meanwhile::cli {
 
@@ -28,11 +30,13 @@ namespace {
 
 struct Convert {
   InputFlags input;
+  GraphFlags graph;
   int threads = 0;
   bool json = false, quiet = false;
 
   explicit Convert(const FlagTable& table) {
     input.add_to(table);
+    graph.add_to(table);
     table.whole("--threads", threads, "threads; 0: all the machine offers", 0);
     table.toggle("--json", json, "print what was written as one JSON object");
     table.toggle("--quiet", quiet, "print nothing but errors");
@@ -42,7 +46,8 @@ struct Convert {
         "\nexamples:\n"
         "  meanwhile convert points.csv.gz points.safetensors\n"
         "  meanwhile convert parts/ all.safetensors --format libsvm\n"
-        "  zcat *.csv.gz | meanwhile convert - all.safetensors --format csv\n");
+        "  zcat *.csv.gz | meanwhile convert - all.safetensors --format csv\n"
+        "  meanwhile convert web.el.gz web.safetensors --directed\n");
   }
 
   int run(const Context& context) {
@@ -67,8 +72,11 @@ struct Convert {
     progress.step("converting");
     const double begin_s = base::now_s();
     const int all = threads > 0 ? threads : base::hardware_threads();
+    const bool of_graph = graph.is_graph(input.files());
     const data::ConvertResult result =
-        data::convert({input.files().begin(), input.files().end()}, out, input.options(all));
+        of_graph
+            ? convert_graph(out, all)
+            : data::convert({input.files().begin(), input.files().end()}, out, input.options(all));
     const double seconds = base::now_s() - begin_s;
     progress.clear();
     say_notes(console, result.notes);
@@ -87,6 +95,18 @@ struct Convert {
                       bytes_shown(result.bytes), duration(seconds)));
     }
     return kExitDone;
+  }
+
+ private:
+  data::ConvertResult convert_graph(const std::string& out, int all) const {
+    const auto read = graph.read(input.files(), learn::graph::Direction::kMatters, all);
+    meanwhile::graph::write(out, read.data);
+    return {data::rows(read.data.x),
+            data::cols(read.data.x),
+            data::stored(read.data.x),
+            static_cast<std::int64_t>(std::filesystem::file_size(out)),
+            {},
+            read.data.notes};
   }
 };
 

@@ -98,7 +98,8 @@ class Fetch {
         base::counted(base::count_or(record, "rounds", 0), "round"),
         base::text_or(record, "stopped_because", ""), bill_text(record["bill"]), path,
         shell_quoted(context.command_line.front()), path));
-    return kExitDone;
+    return exit_code(context.registry.at(job.learner),
+                     base::text_or(record, "stopped_because", ""));
   }
 
  private:

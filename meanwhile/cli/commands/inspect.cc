@@ -4,16 +4,21 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <variant>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/inspect_data.h"
+#include "meanwhile/cli/commands/inspect_factors.h"
+#include "meanwhile/cli/flags/graph_flags.h"
 #include "meanwhile/cli/flags/input_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/data/files/factors/reader.h"
 #include "meanwhile/data/files/input_files.h"
+#include "meanwhile/graph/describe.h"
 #include "meanwhile/job/run_directory.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/registry.h"
@@ -106,22 +111,52 @@ Json inspect_files(const InputFlags& input, bool check) {
   return json;
 }
 
+// Degrees of all kinds are for --json; people see the largest.
+Json inspect_graph(const InputFlags& input, const GraphFlags& flags, bool json) {
+  const auto read =
+      flags.read(input.files(), learn::graph::Direction::kIgnored, base::hardware_threads());
+  Json found = {{"files", input.files()}};
+  found.update(graph::describe(std::get<data::Sparse<float>>(read.data.x)));
+  if (read.facts.listed > 0) {
+    found["listed"] = {{"edges", read.facts.listed},
+                       {"loops", read.facts.loops},
+                       {"duplicates", read.facts.duplicates},
+                       {"both_ways", read.facts.both_ways}};
+  }
+  if (!json) found.erase("degrees");
+  return found;
+}
+
+bool is_factor_graph(const std::vector<std::string>& files) {
+  return files.size() == 1 && data::is_factor_name(files.front());
+}
+
+Json inspect_factors(const std::string& file) {
+  Json found = {{"files", {file}}};
+  found.update(describe_factors(data::read_factor_graph(file)));
+  return found;
+}
+
 struct Inspect {
   InputFlags input;
+  GraphFlags graph;
   bool json = false, check = false;
 
   explicit Inspect(const FlagTable& table) {
     input.add_to(table);
+    graph.add_to(table);
     table.toggle("--json", json, "print all of it as one JSON object");
     table.toggle("--check", check,
                  "check the seals of large converted data and of a run's newest state, too; those "
                  "of models and small files are checked always");
     table.footer(
-        "\nFILES is a run directory, a model file, or data.\n"
+        "\nFILES is a run directory, a model file, data, a factor graph (.uai, .fg), or a graph:\n"
+        "a list of edges is one when its name ends in .el, or with --directed or --undirected.\n"
         "\nexamples:\n"
         "  meanwhile inspect runs/a\n"
         "  meanwhile inspect runs/a/model.safetensors\n"
-        "  meanwhile inspect points.csv.gz --label-column -1\n");
+        "  meanwhile inspect points.csv.gz --label-column -1\n"
+        "  meanwhile inspect links.txt.gz --undirected\n");
   }
 
   int run(const Context& context) {
@@ -132,6 +167,8 @@ struct Inspect {
     const Json found =
         one && job::RunDirectory::is_run(path) ? inspect_run(context.registry, path, check, reading)
         : one && learn::holds_model(path)      ? inspect_model(context.registry, path, reading)
+        : is_factor_graph(input.files())       ? inspect_factors(input.files().front())
+        : graph.is_graph(input.files())        ? inspect_graph(input, graph, json)
                                                : inspect_files(input, check);
     say_notes(context.console, reading.notes);
     context.console.show(json ? json_line(found) : shown(found));

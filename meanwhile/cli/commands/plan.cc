@@ -90,6 +90,7 @@ class Plan {
   Json head() const;
   std::string table(std::span<const Point> points, const plan::Choice& choice) const;
   std::string answer(const plan::Choice& choice) const;
+  std::string shape_text() const;
   std::string wish_text(const plan::Choice& choice) const;
 
   PlanFlags flags_;
@@ -186,11 +187,19 @@ std::string Plan::table(std::span<const Point> points, const plan::Choice& choic
                         point.workers, point.processes, duration(point.seconds), point.speedup,
                         100 * point.efficiency, money(point.price), 100 * point.work / all,
                         100 * point.exchange / all);
-    if (mpi) text += point.by == job::Exchange::kTree ? "  tree" : "  allreduce";
+    if (mpi) text += "  " + job::to_string(point.by);
     if (point.workers == choice.answer.workers) text += "  <";
     text += "\n";
   }
   return text;
+}
+
+std::string Plan::shape_text() const {
+  const learn::Shape& shape = flags_.job().shape;
+  const learn::Entry& entry = flags_.entry();
+  const std::string rows = base::counted(shape.rows, entry.row_name);
+  if (!entry.read) return fmt::format("{} x {}", rows, base::counted(shape.cols, "column"));
+  return fmt::format("{} with {}", rows, base::counted(shape.stored, entry.value_name));
 }
 
 std::string Plan::wish_text(const plan::Choice& choice) const {
@@ -250,14 +259,12 @@ int Plan::strong(const Context& context) {
     context.console.out(json_line(json));
   } else {
     const Json about = head();
-    context.console.out(
-        fmt::format("{} of {} x {}, {} at most, on {} ({})\n{}\n\n{}\n{}\n{}{}",
-                    flags_.entry().name, base::counted(flags_.job().shape.rows, "row"),
-                    base::counted(flags_.job().shape.cols, "column"),
-                    base::counted(about["rounds"].get<double>(), "round"), flags_.machine().name,
-                    job::runtime_name(flags_.setting().medium), flags_.machine().description,
-                    table(points, choice), plan_text(points, choice, context.console.width()),
-                    answer(choice), wish_text(choice)));
+    context.console.out(fmt::format(
+        "{} of {}, {} at most, on {} ({})\n{}\n\n{}\n{}\n{}{}", flags_.entry().name, shape_text(),
+        base::counted(about["rounds"].get<double>(), "round"), flags_.machine().name,
+        job::runtime_name(flags_.setting().medium), flags_.machine().description,
+        table(points, choice), plan_text(points, choice, context.console.width()), answer(choice),
+        wish_text(choice)));
   }
   if (choice.met) return kExitDone;
   std::string wish;

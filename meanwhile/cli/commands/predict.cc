@@ -1,8 +1,10 @@
 // meanwhile predict MODEL FILES: the label of each row, or what the model has instead.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -27,19 +29,29 @@ struct Predict {
   explicit Predict(const FlagTable& table) {
     flags.add_to(table);
     table.toggle("--probabilities", probabilities, "of all classes, in order, instead of labels");
-    table.text("--out", out, ".npy, .csv or .txt; default: lines on standard output").type("FILE");
+    table
+        .text("--out", out,
+              ".npy, .csv or .txt; of graphs .csv, .MAR or .MAP; default: lines on standard output")
+        .type("FILE");
     table.footer(
-        "\nTopic models have no labels: for each document, the share of each topic in it.\n"
+        "\nTopic models have no labels: for each document, the share of each topic in it. Models "
+        "of\n"
+        "graphs are their own answer and take no data.\n"
         "\nexamples:\n"
         "  meanwhile predict runs/a points.npy --out labels.npy\n"
         "  meanwhile predict runs/svm test.libsvm | sort | uniq -c\n"
         "  meanwhile predict runs/logistic test.libsvm --probabilities --out p.npy\n"
-        "  meanwhile predict runs/topics reviews.txt --out theta.npy\n");
+        "  meanwhile predict runs/topics reviews.txt --out theta.npy\n"
+        "  meanwhile predict runs/pagerank --out ranks.csv\n");
   }
 
   int run(const Context& context) {
-    check_table_name(out);
     const learn::LoadedModel loaded = flags.load(context.console, context.registry, out);
+    if (!loaded.model->answer_forms().empty()) {
+      write_answer(context, *loaded.model);
+      return kExitDone;
+    }
+    check_table_name(out);
     const data::Dataset data = flags.read(context.console, loaded, ModelFlags::For::kAnswers);
     if (probabilities) {
       write_probabilities(context, *loaded.model, data);
@@ -67,6 +79,25 @@ struct Predict {
   static bool is_whole(double value) {
     return value >= std::numeric_limits<std::int32_t>::min() &&
            value <= std::numeric_limits<std::int32_t>::max() && value == std::floor(value);
+  }
+
+  // The form is what the name of the file ends in.
+  void write_answer(const Context& context, const learn::Model& model) const {
+    const std::vector<std::string> forms = model.answer_forms();
+    if (probabilities) model.probabilities({}, 0, 0, 1, {});  // says that there are none
+    if (out.empty() || out == "-") {
+      model.write_answer(forms.front(), [&](std::string_view text) { context.console.out(text); });
+      return;
+    }
+    const std::string extension = std::filesystem::path(out).extension().string();
+    const std::string form = extension.empty() ? "" : extension.substr(1);
+    if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
+      throw base::Error(base::ErrorKind::kUsage, "--out: {}: expected a name that ends in .{}", out,
+                        fmt::join(forms, " or ."));
+    }
+    base::FileWriter file(out);
+    model.write_answer(form, [&](std::string_view text) { file.write(text); });
+    file.commit();
   }
 
   template <class T>

@@ -46,7 +46,7 @@ std::string last_measures(const learn::Entry& entry, const Json& record) {
   const Json chosen = record.value("chosen", Json::object());  // outlives the walk over it
   for (const auto& [name, value] : chosen.items()) add(name, value);
   for (const std::string& name : entry.measures_shown) {
-    if (record.contains(name)) add(name, record[name]);
+    if (record.contains(name) && !record[name].is_null()) add(name, record[name]);
   }
   return text.empty() ? text : text + "\n";
 }
@@ -72,6 +72,7 @@ class Train {
   int run_mpi(const Context& context, const job::RunSpec& spec, const Launched& launch) const;
   int report(const Context& context, const job::RunResult& result) const;
   int show(const Context& context, const job::RunResult& result) const;
+  std::string shape_text(const Json& data) const;
   std::string text_of(const job::RunResult& result) const;
   std::string audit_text(const job::RunResult& result) const;
 
@@ -99,10 +100,13 @@ Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, 
       "with --store: workers of this process, one thread each; 0: as many as the machine offers "
       "threads",
       0));
-  job(table.choice("--exchange", exchange_, {"auto", "allreduce", "tree"},
-                   "how the updates of several workers are added; auto: allreduce between ranks, "
-                   "and in shared memory within one process. With threads, allreduce and tree give "
-                   "every thread a model of its own, as on a cluster: to compare them"));
+  const std::string of_graphs =
+      entry.mirrors ? " (on four and more: mirrors, which send what others need)" : "";
+  job(table.choice("--exchange", exchange_, job::exchange_choices(entry.mirrors),
+                   "how the updates of several workers are added; auto: allreduce between ranks" +
+                       of_graphs +
+                       ", and in shared memory within one process. With threads, the others give "
+                       "every thread a model of its own, as on a cluster: to compare them"));
   job(table.real("--time-limit", time_limit_, "seconds of training; 0: none", 0));
   job(table.real("--timeout", timeout_,
                  "seconds to wait for a worker that gives no sign before the run is given up",
@@ -150,7 +154,7 @@ Medium Train::medium(const Launched& launch) const {
 job::RunSpec Train::spec(const Context& context) const {
   job::RunSpec spec = flags_.spec();
   if (exchange_ != "auto") {
-    spec.exchange = exchange_ == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
+    spec.exchange = job::exchange_of(exchange_);
   }
   spec.plan = plan_;
   spec.out = out_;
@@ -237,14 +241,25 @@ int Train::run_on(const Context& context, const job::RunSpec& spec, job::Runtime
 
 int Train::report(const Context& context, const job::RunResult& result) const {
   if (result.first && !result.nothing_left) return show(context, result);
-  if (!result.first) return result.trained.interrupted ? kExitInterrupted : kExitDone;
+  if (!result.first) {
+    if (result.trained.interrupted) return kExitInterrupted;
+    return exit_code(flags_.entry(), result.trained.stopped_because);
+  }
   Json known = result.record;
   const std::string path = result.directory.string();
   context.console.say(fmt::format("{}: nothing is left to do: {}\n", path,
                                   known.value("stopped_because", "it is done")));
   known["out"] = path;
   if (json_) context.console.out(json_line(known));
-  return kExitDone;
+  return exit_code(flags_.entry(), base::text_or(known, "stopped_because", ""));
+}
+
+// "100 rows x 2 columns", "100 vertices, 300 edges".
+std::string Train::shape_text(const Json& data) const {
+  const learn::Entry& entry = flags_.entry();
+  const std::string rows = counted(data["rows"].get<std::int64_t>(), entry.row_name);
+  if (!entry.read) return rows + " x " + counted(data["cols"].get<std::int64_t>(), "column");
+  return rows + ", " + counted(data["stored"].get<std::int64_t>(), entry.value_name);
 }
 
 // Predicted beside measured. The generic profile is a guess at any machine, and is far off on most:
@@ -260,15 +275,13 @@ std::string Train::text_of(const job::RunResult& result) const {
   const Json& record = result.record;
   const job::TrainResult& trained = result.trained;
   return fmt::format(
-      "{} of {} x {}: {}, {}\n"
+      "{} of {}: {}, {}\n"
       "objective {:.9g}, {} of training after {} of reading, {}, {}, {}\n"
       "{}{}{}",
-      flags_.entry().name, counted(record["data"]["rows"].get<std::int64_t>(), "row"),
-      counted(record["data"]["cols"].get<std::int64_t>(), "column"),
-      counted(trained.rounds, "round"), trained.stopped_because, trained.objective,
-      duration(trained.train_s), duration(record["seconds"]["load"]), crew(trained),
-      counted(trained.shards, "shard"), record["simd"].get<std::string>(),
-      last_measures(flags_.entry(), trained.record),
+      flags_.entry().name, shape_text(record["data"]), counted(trained.rounds, "round"),
+      trained.stopped_because, trained.objective, duration(trained.train_s),
+      duration(record["seconds"]["load"]), crew(trained), counted(trained.shards, "shard"),
+      record["simd"].get<std::string>(), last_measures(flags_.entry(), trained.record),
       record.contains("bill") ? bill_text(record["bill"]) : "", audit_text(result));
 }
 
@@ -302,7 +315,13 @@ int Train::show(const Context& context, const job::RunResult& result) const {
   }
   console.say(fmt::format("{}run directory: {}\n\nnext:\n", text_of(result), path));
   if (!trained.done) console.say(fmt::format("  {}\n", resume));
-  const bool topics = flags_.entry().of_text;
+  const learn::Entry& entry = flags_.entry();
+  if (entry.read) {
+    console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} --out {2}.csv\n", program, path,
+                            entry.name));
+    return exit_code(entry, trained.stopped_because);
+  }
+  const bool topics = entry.of_text;
   console.say(fmt::format("  {0} {1} {2}\n  {0} predict {2} {3} --out {4}.npy\n", program,
                           topics ? "topics" : "inspect", path, files,
                           topics ? "mixtures" : "labels"));

@@ -63,13 +63,13 @@ class FlagTable {
   bool parsed() const;
 
   template <std::integral Int>
-  Flag whole(const std::string& name, Int& value, const std::string& help,
-             std::int64_t least) const {
+  Flag whole(const std::string& name, Int& value, const std::string& help, std::int64_t least,
+             std::int64_t most = std::numeric_limits<std::int64_t>::max()) const {
     constexpr auto kMost = std::min<std::uint64_t>(std::numeric_limits<Int>::max(),
                                                    std::numeric_limits<std::int64_t>::max());
     const auto set = [&value](std::int64_t number) { value = static_cast<Int>(number); };
     return whole(name, set, static_cast<std::int64_t>(value), help, least,
-                 static_cast<std::int64_t>(kMost));
+                 std::min(most, static_cast<std::int64_t>(kMost)));
   }
   Flag real(const std::string& name, double& value, const std::string& help, double least) const;
   Flag bytes(const std::string& name, std::int64_t& value, const std::string& help) const;

@@ -112,6 +112,10 @@ void InputFlags::add_to(const FlagTable& table) {
                        "noticed"));
 }
 
+void InputFlags::add_files_to(const FlagTable& table, const std::string& what) {
+  table.texts("FILES", files_, what);
+}
+
 std::string InputFlags::take_last() {
   if (files_.empty()) return "";
   std::string last = std::move(files_.back());

@@ -13,6 +13,8 @@ class InputFlags {
  public:
   // The positional FILES and the flags. This object must outlive the parsing of `app`.
   void add_to(const FlagTable& table);
+  // The positional FILES alone, for learners that read them in their own way. `what`: they are.
+  void add_files_to(const FlagTable& table, const std::string& what);
 
   // The last of the files is not to be read but written: takes it off. Empty when there is none.
   std::string take_last();

@@ -49,7 +49,7 @@ learn::LoadedModel ModelFlags::load(Console& console, const learn::Registry& reg
   if (!std::filesystem::exists(model_, error)) {
     throw Error(ErrorKind::kInput, "{}: no such run directory or model file", model_);
   }
-  input_.check();
+  if (!input_.files().empty()) input_.check();
   for (const std::string& file : input_.files()) {
     if (may_be_model(model_) || !may_be_model(file)) continue;
     throw Error(ErrorKind::kUsage, "{} is a model, and {} is not: name the model first, then data",
@@ -63,6 +63,13 @@ learn::LoadedModel ModelFlags::load(Console& console, const learn::Registry& reg
   learn::Reading reading{input_.unsealed()};
   learn::LoadedModel loaded = learn::load_model(registry, model_, reading);
   say_notes(console, reading.notes);
+  if (loaded.model->answer_forms().empty()) {
+    input_.check();
+  } else if (!input_.files().empty()) {
+    throw Error(ErrorKind::kUsage,
+                "{}: a {} model is its own answer and takes no data; leave the file out",
+                input_.files().front(), loaded.entry->name);
+  }
   return loaded;
 }
 
@@ -117,6 +124,11 @@ data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model
 }
 
 data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded, For use) const {
+  if (!loaded.model->answer_forms().empty()) {
+    throw Error(ErrorKind::kUsage,
+                "a {} model is its own answer and takes no data; 'predict {} --out FILE' writes it",
+                loaded.entry->name, model_);
+  }
   const std::int64_t cols = loaded.model->cols();
   const auto vocabulary = loaded.model->vocabulary();
   data::Dataset data =

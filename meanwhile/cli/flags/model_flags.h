@@ -14,7 +14,8 @@ class ModelFlags {
  public:
   // The positionals MODEL and FILES, and flags. This object must outlive the parsing of `app`.
   void add_to(const FlagTable& table);
-  // Checks everything that was given and loads the model. `out`: the file to be written; empty or
+  // Checks everything that was given and loads the model, which takes data or is its own answer
+  // (learn::Model::answer_forms). `out`: the file to be written; empty or
   // -: none. THROWS Error(kUsage, kInput).
   learn::LoadedModel load(Console& console, const learn::Registry& registry,
                           const std::string& out = {});

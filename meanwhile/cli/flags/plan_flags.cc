@@ -14,6 +14,8 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/graph/cut.h"
+#include "meanwhile/graph/histogram.h"
 #include "meanwhile/learn/settle.h"
 
 namespace meanwhile::cli {
@@ -99,13 +101,23 @@ double parse_duration(const std::string& flag, const std::string& text) {
 }
 
 PlanFlags::PlanFlags(const FlagTable& table, const learn::Entry& entry) : entry_(entry) {
-  input_.add_to(table);
+  if (entry.read) {
+    input_.add_files_to(table, entry.reads);
+  } else {
+    input_.add_to(table);
+  }
   parameters_.emplace(table, entry);
   const auto shape = [](const Flag& flag) { return flag.group("Data, if no file is named"); };
   shape(table.whole("--rows", rows_, "rows", 1)).shown_default("");
   shape(table.whole("--dims", dims_, "columns", 1)).shown_default("");
   shape(table.whole("--nonzeros", nonzeros_, "values stored, of sparse data; 0: dense", 0));
   shape(table.whole("--classes", classes_, "of labels; 0: two", 0));
+  if (entry.shape_of_graph) {
+    shape(table.text("--degrees", degrees_,
+                     "a graph of which no more is known than its degrees: lines of a degree and "
+                     "the number of vertices that have it"))
+        .type("FILE");
+  }
   const auto job = [](const Flag& flag) { return flag.group("Job"); };
   job(table.text("--machine", machine_name_,
                  "profile: a TOML file, or one that is shipped; default: $MEANWHILE_MACHINE, "
@@ -115,20 +127,69 @@ PlanFlags::PlanFlags(const FlagTable& table, const learn::Entry& entry) : entry_
   for (const job::RuntimeKind& kind : job::kRuntimeKinds) runtimes.emplace_back(kind.name);
   job(table.choice("--runtime", runtime_, runtimes,
                    "where workers would live; auto: by what the machine has"));
-  job(table.choice("--exchange", exchange_, {"auto", "allreduce", "tree"},
+  job(table.choice("--exchange", exchange_, job::exchange_choices(entry.mirrors),
                    "between ranks; auto: the faster for each number of workers"));
   job(table.whole("--shards", shards_, "parts of the data; 0: as many as workers", 0));
   job(table.real("--rounds", rounds_,
                  "rounds that training will take; 0: --max-iter, which is the most", 0));
 }
 
-learn::Shape PlanFlags::shape() const {
+data::Dataset PlanFlags::read(const base::Json& parameters) const {
+  input_.check();
+  const std::vector<fs::path> files(input_.files().begin(), input_.files().end());
+  const int threads = base::hardware_threads();
+  if (entry_.read) return entry_.read(files, parameters, threads);
+  data::ReadOptions options = input_.options(threads);
+  if (entry_.of_text) options.expect_documents = true;
+  return data::read(files, options);
+}
+
+learn::Shape PlanFlags::shape_of_files(const base::Json& parameters) const {
+  const data::Dataset data = read(parameters);
+  if (entry_.held_out && !entry_.of_text && data.labels.empty()) {
+    throw Error(ErrorKind::kInput,
+                "the data has no labels; in CSV, --label-column says which column they are in");
+  }
+  learn::Shape shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
+                        data::is_sparse(data)};
+  if (entry_.copies) shape.copies = graph::copies_by_workers(data.x, entry_.copies);
+  if (!data.labels.empty() && entry_.classes) {
+    const auto values = data::label_values(data, base::hardware_threads());
+    if (!values.empty()) shape.classes = std::ssize(values);
+  }
+  return shape;
+}
+
+learn::Shape PlanFlags::shape_of_degrees() const {
+  if (rows_ > 0 || dims_ > 0 || nonzeros_ > 0) {
+    throw Error(ErrorKind::kUsage,
+                "--degrees: says all of the shape; leave --rows, --dims and "
+                "--nonzeros away");
+  }
+  const graph::Histogram degrees = graph::read_histogram(degrees_);
+  const std::int64_t edges = graph::edges_in(degrees);
+  learn::Shape shape = entry_.shape_of_graph(graph::vertices_in(degrees), edges);
+  // Degrees say nothing of what lies together: of other learners every worker has all.
+  if (entry_.mirrors) shape.copies = graph::owner_copies_by_workers(degrees);
+  shape.uneven = static_cast<double>(graph::most_owned(degrees)) /
+                 static_cast<double>(std::max<std::int64_t>(1, edges));
+  return shape;
+}
+
+learn::Shape PlanFlags::shape(const base::Json& parameters) const {
+  if (!degrees_.empty()) {
+    if (!input_.files().empty()) {
+      throw Error(ErrorKind::kUsage, "--degrees: is for when no data file is named");
+    }
+    return shape_of_degrees();
+  }
   learn::Shape shape;
   if (input_.files().empty()) {
     if (rows_ == 0 || dims_ == 0) {
       throw Error(ErrorKind::kUsage,
                   "no data file is named: give its shape with --rows and --dims (and --nonzeros "
-                  "when it is sparse)");
+                  "when it is sparse){}",
+                  entry_.shape_of_graph ? ", or the degrees of a graph with --degrees" : "");
     }
     shape = {rows_, dims_, rows_ * dims_, 2, false};
     if (static_cast<double>(rows_) * static_cast<double>(dims_) > 9e18) {
@@ -139,20 +200,7 @@ learn::Shape PlanFlags::shape() const {
     if (rows_ > 0 || dims_ > 0) {
       throw Error(ErrorKind::kUsage, "--rows and --dims: are for when no data file is named");
     }
-    input_.check();
-    data::ReadOptions read = input_.options(base::hardware_threads());
-    if (entry_.of_text) read.expect_documents = true;
-    const data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, read);
-    if (entry_.held_out && !entry_.of_text && data.labels.empty()) {
-      throw Error(ErrorKind::kInput,
-                  "the data has no labels; in CSV, --label-column says which column they are in");
-    }
-    shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
-             data::is_sparse(data)};
-    if (!data.labels.empty() && entry_.classes) {
-      const auto values = data::label_values(data, base::hardware_threads());
-      if (!values.empty()) shape.classes = std::ssize(values);
-    }
+    shape = shape_of_files(parameters);
   }
   if (nonzeros_ > 0) {
     if (nonzeros_ / shape.rows > shape.cols) {
@@ -164,6 +212,12 @@ learn::Shape PlanFlags::shape() const {
   }
   if (classes_ > 0) shape.classes = classes_;
   return shape;
+}
+
+std::vector<std::string> PlanFlags::all_read() const {
+  std::vector<std::string> files = input_.all_read();
+  if (!degrees_.empty()) files.push_back(degrees_);
+  return files;
 }
 
 void PlanFlags::settle_setting() {
@@ -179,7 +233,7 @@ void PlanFlags::settle_setting() {
       if (kind.name == runtime_) setting_.medium = kind.medium;
     }
   }
-  setting_.exchange = exchange_ == "tree" ? job::Exchange::kTree : job::Exchange::kAllreduce;
+  setting_.exchange = job::exchange_of(exchange_);
   setting_.shards = shards_;
 }
 
@@ -190,7 +244,7 @@ void PlanFlags::settle() {
   plan::refine(machine_, history_);
   settle_setting();
   job_.learner = entry_.name;
-  job_.shape = shape();
+  job_.shape = shape(parameters);
   const std::unique_ptr<learn::RoundLearner> learner = entry_.make(parameters);
   job_.course = learner->course(job_.shape);
   const double outputs = learner->cost(job_.shape).outputs;

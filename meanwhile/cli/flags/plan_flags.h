@@ -29,10 +29,13 @@ class PlanFlags {
   bool fixed_exchange() const { return exchange_ != "auto"; }
   const plan::History& history() const { return history_; }
   const learn::Entry& entry() const { return entry_; }
-  std::vector<std::string> all_read() const { return input_.all_read(); }
+  std::vector<std::string> all_read() const;
 
  private:
-  learn::Shape shape() const;
+  data::Dataset read(const base::Json& parameters) const;
+  learn::Shape shape(const base::Json& parameters) const;
+  learn::Shape shape_of_files(const base::Json& parameters) const;
+  learn::Shape shape_of_degrees() const;
   void settle_setting();
 
   const learn::Entry& entry_;
@@ -40,7 +43,7 @@ class PlanFlags {
   InputFlags input_;
   std::int64_t rows_ = 0, dims_ = 0, nonzeros_ = 0, classes_ = 0;
   double rounds_ = 0;
-  std::string machine_name_, runtime_ = "auto", exchange_ = "auto";
+  std::string degrees_, machine_name_, runtime_ = "auto", exchange_ = "auto";
   int shards_ = 0;
   plan::Machine machine_;
   plan::History history_;

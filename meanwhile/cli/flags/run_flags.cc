@@ -7,7 +7,11 @@ namespace meanwhile::cli {
 
 RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(entry) {
   parameters_.emplace(table, entry);
-  input_.add_to(table);
+  if (entry.read) {
+    input_.add_files_to(table, entry.reads);
+  } else {
+    input_.add_to(table);
+  }
   const auto job = [](const Flag& flag) { return flag.group("Job"); };
   seed_flag_ = job(table.whole("--seed", seed_, "seed of all random numbers", 0));
   shards_flag_ = job(table.whole("--shards", shards_,
@@ -26,10 +30,12 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
 }
 
 std::vector<std::string> RunFlags::common() const {
-  std::vector<std::string> names = {"--format", "--seed", "--eval", "--resume"};
+  std::vector<std::string> names = {"--seed", "--resume"};
+  if (!entry_.read) names.insert(names.end(), {"--format", "--eval"});
   for (const learn::Parameter& parameter : entry_.schema.parameters()) {
     if (!parameter.rare) names.push_back(flag_name(parameter.name));
   }
+  if (entry_.read) return names;
   const std::vector<std::string> reading =
       entry_.of_text
           ? std::vector<std::string>{"--text-column", "--vocabulary", "--min-df", "--stop-words"}
