@@ -14,7 +14,7 @@ import sys
 import time
 
 from predict import attempt, calibrate, calibrate_here, exponent, lowest, mape, plan, round_seconds
-from runs import FOLDER, PROGRAM, ROOT, Cluster, Failed, labelled, machine_facts, rounds_of, run, stop_on_signals, uniform
+from runs import FOLDER, PROGRAM, ROOT, Cluster, Failed, ising, kronecker, labelled, machine_facts, rounds_of, run, stop_on_signals, uniform
 
 RESULTS = ROOT / "lab/results"
 SIMD = "baseline"  # of k-means in the cluster: slow on purpose, so that few rows, which load soon, are much work
@@ -172,7 +172,29 @@ def another_size(quick, repeats, note):
     return {"cluster": cluster.settings, "simd_in_the_lab": SIMD, "cols": COLS, "profile": profile, "profile_here": here, "series": found}
 
 
-EXPERIMENTS = {"storage": storage, "scaleup": scaleup, "svm": svm, "another_size": another_size}
+def graph(quick, repeats, note):
+    """PageRank over MPI, mirrors against allreduce, on a graph without any order in its file; belief propagation on a grid."""
+    workers = [2, 4] if quick else [2, 3, 4, 6, 8]
+    scale, side, rounds = (12, 60, 5) if quick else (19, 500, 6)
+    with Cluster(max(workers), rate_mbit=100 if quick else 10, cpu_percent=10 if quick else 20) as cluster:
+        profile = attempt(calibrate, note, cluster, "pagerank", ranks=max(workers))
+        found = []
+        flags = ["pagerank", kronecker(scale), "--max-iter", rounds, "--tol", 0]
+        for exchange in ("mirrors", "allreduce"):
+            same = ["--exchange", exchange]
+            points = measure(cluster.train_on_ranks, flags, [(p, [*same, "--shards", p]) for p in workers], repeats, 200)
+            predicted = profile and attempt(plan, note, profile, [*flags, "--runtime", "mpi", *same], workers)
+            found.append({"exchange": exchange, "scale": scale, **series(f"Kronecker {scale}, {exchange}", points, predicted)})
+        profile_of_belief = attempt(calibrate, note, cluster, "belief", ranks=max(workers))
+        flags = ["belief", ising(side), "--schedule", "flood", "--max-iter", rounds, "--tol", 0]
+        same = ["--exchange", "allreduce"]
+        points = measure(cluster.train_on_ranks, flags, [(p, [*same, "--shards", p]) for p in workers], repeats, 200)
+        predicted = profile_of_belief and attempt(plan, note, profile_of_belief, [*flags, "--runtime", "mpi", *same], workers)
+        found.append({"exchange": "allreduce", "side": side, **series(f"Ising {side} x {side}, flood", points, predicted)})
+    return {"cluster": cluster.settings, "profile": profile, "profile_of_belief": profile_of_belief, "series": found}
+
+
+EXPERIMENTS = {"storage": storage, "scaleup": scaleup, "svm": svm, "graph": graph, "another_size": another_size}
 
 
 def main():
