@@ -81,7 +81,7 @@ void TextSource::check_length(const ChunkLimits& limits) const {
 base::Buffer<std::byte> TextSource::rest() {
   begin_ = 0;  // a binary file has no byte order mark
   base::Buffer<std::byte> all(end_);
-  std::memcpy(all.data(), buffer_.data(), end_);
+  if (end_ > 0) std::memcpy(all.data(), buffer_.data(), end_);
   begin_ = end_;
   // Reads straight into the result: a second copy would double the memory needed.
   for (std::size_t size = all.size(); !ended_; all.resize(size)) {
