@@ -175,7 +175,7 @@ def another_size(quick, repeats, note):
 def graph(quick, repeats, note):
     """PageRank over MPI, mirrors against allreduce, on a graph without any order in its file; belief propagation on a grid."""
     workers = [2, 4] if quick else [2, 3, 4, 6, 8]
-    scale, side, rounds = (12, 60, 5) if quick else (19, 500, 6)
+    scale, side, rounds = (12, 60, 5) if quick else (18, 500, 6)
     with Cluster(max(workers), rate_mbit=100 if quick else 10, cpu_percent=10 if quick else 20) as cluster:
         profile = attempt(calibrate, note, cluster, "pagerank", ranks=max(workers))
         found = []

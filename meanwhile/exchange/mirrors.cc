@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace meanwhile::exchange {
 namespace {
 
 constexpr int kPartsTag = 3, kSumsTag = 4;
+constexpr std::size_t kMirrorPiece = 32 << 10;
 
 std::size_t row_bytes(const Block& block) {
   return static_cast<std::size_t>(block.width) * element_bytes(block.element);
@@ -127,6 +129,23 @@ std::int64_t Mirrors::mirrored() const {
   return rows;
 }
 
+// In pieces, so that both directions of a link are busy: two long messages would take turns.
+void Mirrors::receive(int from, int tag, std::span<std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += kMirrorPiece) {
+    const std::size_t size = std::min(kMirrorPiece, bytes.size() - at);
+    requests_.push_back(transport_.receive(from, tag, bytes.subspan(at, size)));
+  }
+}
+
+void Mirrors::send(int to, int tag, std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += kMirrorPiece) {
+    const std::size_t size = std::min(kMirrorPiece, bytes.size() - at);
+    requests_.push_back(transport_.send(to, tag, bytes.subspan(at, size)));
+    ++traffic_.messages;
+  }
+  traffic_.bytes += std::ssize(bytes);
+}
+
 Traffic Mirrors::exchange(std::span<const Partial> mine, int blocks, Update& total) {
   traffic_ = {};
   receive_parts(blocks, total);
@@ -152,7 +171,7 @@ void Mirrors::receive_parts(int blocks, const Update& total) {
     const Peer& peer = peers_[static_cast<std::size_t>(source.worker)];
     source.bytes.resize(rows_size(total, blocks, peer.theirs_here.size()) +
                         tail_size(total, blocks));
-    requests_.push_back(transport_.receive(source.worker, kPartsTag, source.bytes));
+    receive(source.worker, kPartsTag, source.bytes);
   }
 }
 
@@ -174,9 +193,7 @@ void Mirrors::send_parts(std::span<const Partial> mine, int blocks) {
         std::memcpy(at, bytes_of(update, b), size);
         at += size;
       }
-      requests_.push_back(transport_.send(to, kPartsTag, message));
-      ++traffic_.messages;
-      traffic_.bytes += std::ssize(message);
+      send(to, kPartsTag, message);
     }
   }
 }
@@ -288,7 +305,7 @@ void Mirrors::exchange_sums(int blocks, Update& total) {
     Peer& peer = peers_[static_cast<std::size_t>(from)];
     if (peer.mine_there.empty()) continue;
     peer.sums_in.resize(rows_size(total, blocks, peer.mine_there.size()));
-    requests_.push_back(transport_.receive(from, kSumsTag, peer.sums_in));
+    receive(from, kSumsTag, peer.sums_in);
   }
   for (int step = 1; step < workers; ++step) {
     const int to = (transport_.rank() + step) % workers;
@@ -297,9 +314,7 @@ void Mirrors::exchange_sums(int blocks, Update& total) {
     peer.sums_out.resize(rows_size(total, blocks, peer.theirs_here.size()));
     std::byte* at = peer.sums_out.data();
     for (int b = 0; b < blocks; ++b) at = pack(total, b, peer.theirs_here, at);
-    requests_.push_back(transport_.send(to, kSumsTag, peer.sums_out));
-    ++traffic_.messages;
-    traffic_.bytes += std::ssize(peer.sums_out);
+    send(to, kSumsTag, peer.sums_out);
   }
   for (const transport::Request request : requests_) transport_.wait(request);
   requests_.clear();
@@ -321,7 +336,9 @@ Cost mirrors_cost(double rows_bytes, double copies, double tail_bytes, int worke
   const double peers = workers - 1;
   // Parts to masters and sums back; a worker is the one and the other alike.
   const double rows = 2 * std::max(copies - 1, 0.0) * rows_bytes / workers;
-  return {2 * peers, rows + peers * tail_bytes, 2};
+  const double pieces =
+      std::max(1.0, std::ceil(rows / (2 * peers * static_cast<double>(kMirrorPiece))));
+  return {2 * peers * pieces, rows + peers * tail_bytes, 2};
 }
 
 }  // namespace meanwhile::exchange

@@ -52,6 +52,8 @@ class Mirrors {
   };
 
   bool is_own(std::int64_t row) const;
+  void receive(int from, int tag, std::span<std::byte> bytes);
+  void send(int to, int tag, std::span<const std::byte> bytes);
   void send_parts(std::span<const Partial> mine, int blocks);
   void receive_parts(int blocks, const Update& total);
   void add_own_rows(std::span<const Partial> mine, int block, Update& total) const;
