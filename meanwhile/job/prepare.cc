@@ -9,16 +9,19 @@
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
+#include "meanwhile/base/version.h"
 #include "meanwhile/data/clip.h"
 #include "meanwhile/data/table/adapt.h"
 #include "meanwhile/data/table/weigh.h"
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/load.h"
 #include "meanwhile/job/load_whole.h"
+#include "meanwhile/learn/lagged.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/settle.h"
 #include "meanwhile/learn/state_file.h"
 #include "meanwhile/learn/table_state.h"
+#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::job {
 
@@ -47,6 +50,26 @@ T keep(const std::optional<T>& given, const char* name, T otherwise, SettledRun&
                     name, before, run.spec.resume.string()));
   }
   return given.value_or(before);
+}
+
+void check_staleness(SettledRun& run) {
+  if (run.staleness < 0 || run.staleness > tables::kUnbounded) {
+    throw Error(ErrorKind::kInput, "{}: found {}, expected 0 to {}", parameter("staleness"),
+                run.staleness, tables::kUnbounded);
+  }
+  if (run.staleness == 0) return;
+  if (run.staleness > run.entry->max_staleness(run.parameters)) {
+    throw Error(ErrorKind::kUsage,
+                "{}: a round of {} needs the sums of all rounds before it; staleness is for "
+                "stochastic steps, as linear models take with `solver` sgd and lda takes",
+                parameter("staleness"), run.entry->name);
+  }
+  if (run.staleness >= 2) {
+    run.notes.push_back(fmt::format(
+        "all sums are absorbed {} rounds late: steps longer than {:.2g} of those that are best "
+        "without a lag diverge; staleness 1 needs no shorter ones",
+        run.staleness, tables::largest_step(run.staleness)));
+  }
 }
 
 // The words that the run to resume knows; none where its learner has no use for words.
@@ -177,8 +200,15 @@ ResumedRun::ResumedRun(const fs::path& path, learn::Reading& reading)
   }
 }
 
+void ResumedRun::seal_state(const fs::path& path) const {
+  if (path == state_path && state->seal() == data::Seal::kWhole) return;
+  data::Metadata metadata = state->metadata();
+  metadata["version"] = base::kVersion;
+  data::write_safetensors(path, state->tensors(), metadata);
+}
+
 SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
-  SettledRun run{spec, &registry.at(spec.learner), {}, 0, 0, {}, {}, {}};
+  SettledRun run{spec, &registry.at(spec.learner), {}, 0, 0, {}, 0, {}, {}};
   if (!spec.resume.empty()) {
     learn::Reading reading{spec.read.unsealed};
     run.resumed.emplace(spec.resume, reading);
@@ -210,6 +240,8 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   std::optional<learn::Resumed> before;
   if (run.resumed) before = {run.resumed->parameters, run.resumed->state.has_value()};
   run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
+  run.staleness = keep<int>(spec.staleness, "staleness", 0, run);
+  check_staleness(run);
   return run;
 }
 
@@ -238,8 +270,10 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   return loaded;
 }
 
-std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
-                                                  Observer& observer) {
+namespace {
+
+std::unique_ptr<learn::RoundLearner> make_without_lag(const SettledRun& run,
+                                                      const LoadedRun& loaded, Observer& observer) {
   if (!run.resumed || !run.resumed->state) return run.entry->make(run.parameters);
   const std::string resume = run.spec.resume.string();
   const data::UnknownWords& unknown = loaded.part.data.unknown;
@@ -255,6 +289,24 @@ std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const L
                     resume));
   }
   return run.entry->warm_start(*run.resumed->state, run.parameters);
+}
+
+}  // namespace
+
+std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
+                                                  Observer& observer) {
+  auto learner = make_without_lag(run, loaded, observer);
+  const bool goes_on = run.resumed && run.resumed->state && !loaded.other_data;
+  return learn::with_lag(std::move(learner), run.staleness,
+                         goes_on ? &*run.resumed->state : nullptr);
+}
+
+std::unique_ptr<learn::RoundLearner> make_twin(const SettledRun& run, const LoadedRun& loaded,
+                                               const Deployment& deployment) {
+  const bool overlap = run.staleness > 0 && deployment.medium != Medium::kStorage &&
+                       deployment.workers == 1 && deployment.threads > 1;
+  Observer silent;  // the user was told when the first one was made
+  return overlap ? make_learner(run, loaded, silent) : nullptr;
 }
 
 bool nothing_left(const SettledRun& run, const LoadedRun& loaded,

@@ -23,6 +23,9 @@ struct ResumedRun {
   // THROWS Error(kInput) when `path` is no run, is damaged, or does not say its parameters.
   ResumedRun(const std::filesystem::path& path, learn::Reading& reading);
 
+  // Writes the state to `path`, with a seal of this version. REQUIRES: there is a state.
+  void seal_state(const std::filesystem::path& path) const;
+
   RunDirectory directory;
   base::Json record;
   std::optional<data::SafetensorsFile> state;  // none: killed before its first checkpoint
@@ -39,6 +42,7 @@ struct SettledRun {
   std::uint64_t seed = 0;
   int shards = 0;    // 0: by the size of the data
   std::string eval;  // empty: none
+  int staleness = 0;
   std::optional<ResumedRun> resumed;
   std::vector<std::string> notes;  // for the user
   std::string asked_out = {};      // `out` of the spec, before it was filled in
@@ -61,6 +65,10 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer);
 // A new learner, the one of the run to resume, or one that starts from its model on other data.
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,
                                                   Observer& observer);
+
+// Another one in the same state, where rounds overlap on the threads of one process; else null.
+std::unique_ptr<learn::RoundLearner> make_twin(const SettledRun& run, const LoadedRun& loaded,
+                                               const Deployment& deployment);
 
 // Whether the state to resume from is that of a run that had finished, and nothing that is asked
 // for changes that. The state says so, not run.json, which is written after it.

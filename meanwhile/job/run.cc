@@ -67,7 +67,8 @@ class WorkerRun {
       }
       open();
     });
-    train(*learner);
+    const auto twin = make_twin(run_, loaded_, runtime_.deployment());
+    train(*learner, twin.get());
     note_unconverged(*learner, run_.parameters, result_.trained, observer_);
     if (worker_.first()) close();
     result_.first = worker_.first();
@@ -124,6 +125,7 @@ class WorkerRun {
               {"shards", loaded_.part.shards.size()},
               {"runtime", runtime_.deployment().runtime},
               {"exchange", exchange_name()},
+              {"staleness", run_.staleness},
               {"simd", base::simd_target()},
               {"data", shape_json(loaded_.part)},
               {"seconds", {{"load", loaded_.load_s}}}};
@@ -236,7 +238,7 @@ class WorkerRun {
     if (continues_in_place()) {
       lock_resumed();
       // Before run.json forgets the hash by which a state without a seal is known.
-      if (run_.resumed->state) seal_resumed(run_.resumed->state_path);
+      if (run_.resumed->state) run_.resumed->seal_state(run_.resumed->state_path);
       directory_.emplace(run_.resumed->directory);
       // Data that does not fit the run leaves its record as it was.
       directory_->remember(fields);
@@ -250,15 +252,6 @@ class WorkerRun {
     }
     result_.directory = directory_->path();
     result_.aside = directory_->aside();
-  }
-
-  // Writes the state to resume from to `path`, with a seal of this version.
-  void seal_resumed(const fs::path& path) const {
-    const data::SafetensorsFile& state = *run_.resumed->state;
-    if (path == run_.resumed->state_path && state.seal() == data::Seal::kWhole) return;
-    data::Metadata metadata = state.metadata();
-    metadata["version"] = base::kVersion;
-    data::write_safetensors(path, state.tensors(), metadata);
   }
 
   // So that the new directory can be resumed by itself.
@@ -275,13 +268,16 @@ class WorkerRun {
                fs::copy_options::recursive);
     }
     // The state last: with it, all that it names is there.
-    seal_resumed(checkpoints / fmt::format("round-{:08}.safetensors", run_.resumed->rounds));
+    run_.resumed->seal_state(checkpoints /
+                             fmt::format("round-{:08}.safetensors", run_.resumed->rounds));
   }
 
-  void train(learn::RoundLearner& learner) {
+  void train(learn::RoundLearner& learner, learn::RoundLearner* twin) {
     Training training{run_.spec, *run_.entry, run_.parameters, learner, loaded_.part, observer_};
+    training.twin = twin;
     if (loaded_.eval) training.eval = &*loaded_.eval;
     training.seed = run_.seed;
+    training.staleness = run_.staleness;
     training.resumed = run_.resumed.has_value();
     training.rounds_done = run_.resumed ? run_.resumed->rounds : 0;
     if (run_.resumed && run_.resumed->state) {

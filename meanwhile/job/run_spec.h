@@ -24,6 +24,8 @@ struct RunSpec {
   std::optional<std::uint64_t> seed = {};
   std::optional<int> shards = {};
   std::optional<std::string> eval = {};  // a file of held-out rows
+  // How many rounds old the model that a worker reads may be: see tables/reads.h. 0 where not set.
+  std::optional<int> staleness = {};
 
   std::filesystem::path resume = {};  // the run directory to continue; empty: a new run
   // The run directory to write; empty: that of `resume`, or runs/LEARNER-N.

@@ -21,6 +21,7 @@ Trained train_here(const Worker& worker, const Training& training, int threads) 
   options.transport = worker.transport;
   options.exchange = training.exchange;
   options.eval = training.eval;
+  options.twin = training.twin;
   options.predicted = training.predicted;
   options.resumed_from = training.resumed_from;
   return {train(training.learner, training.part, options, training.directory,

@@ -58,8 +58,10 @@ struct Training {
   learn::RoundLearner& learner;  // in the state to begin from; not attached
   data::Part& part;              // the rows of this worker's shards; may be given up
   Observer& observer;
-  data::Part* eval = nullptr;  // held-out rows, or none
+  data::Part* eval = nullptr;           // held-out rows, or none
+  learn::RoundLearner* twin = nullptr;  // as TrainOptions::twin
   std::uint64_t seed = 0;
+  int staleness = 0;                // what `learner` was made with
   std::int64_t rounds_done = 0;     // behind the learner's state
   std::int64_t metrics_lines = -1;  // of metrics.jsonl behind it; -1: unknown
   bool resumed = false;

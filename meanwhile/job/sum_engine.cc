@@ -11,7 +11,8 @@
 #include "meanwhile/job/sum_engine.h"
 
 #include <algorithm>
-#include <atomic>
+#include <exception>
+#include <utility>
 
 #include "meanwhile/base/clock.h"
 #include "meanwhile/exchange/allreduce.h"
@@ -82,7 +83,8 @@ SumEngine::SumEngine(learn::RoundLearner& learner, const data::Part& part,
       workers_(options.transport == nullptr ? 1 : options.transport->size()),
       mine_(owned_by(options, shards_)),
       pool_(std::clamp(options.threads, 1, std::max(1, mine_.size()))),
-      sum_(shards_, mine_, {}) {
+      worked_{Worked{exchange::OrderedSum(shards_, mine_, {})},
+              Worked{exchange::OrderedSum(shards_, mine_, {})}} {
   try {
     attach();
   } catch (const Error& e) {
@@ -117,8 +119,17 @@ learn::State SumEngine::state() const {
 }
 
 std::optional<Round> SumEngine::round(std::int64_t number, const std::function<Votes()>& mine) {
-  if (!work(number, mine)) return std::nullopt;
-  const exchange::Update& total = exchanged(number);
+  double work_s = 0;
+  if (!std::exchange(is_ahead_, false)) {
+    if (!work(number, mine, worked_[now_])) return std::nullopt;
+    work_s = worked_[now_].seconds;
+  }
+  spans_ = worked_[now_].spans;
+  // A worker that is alone has nothing to do beside the next round.
+  is_ahead_ = workers_ > 1 && learner_.run_ahead();
+  const exchange::Update& total =
+      is_ahead_ ? exchanged_beside_work(number, mine) : exchanged(number);
+  if (is_ahead_) work_s += worked_[1 - now_].seconds;
   const double begin_s = now_s();
   Round round;
   try {
@@ -128,11 +139,10 @@ std::optional<Round> SumEngine::round(std::int64_t number, const std::function<V
     e.in(where(number));
     throw;
   }
-  if (workers_ > 1) spans_.push_back({"exchange", 0, -1, begin_s - exchange_s_, begin_s});
   spans_.push_back({"absorb", 0, -1, begin_s, now_s()});
   round.spans = spans_;
-  round.work_s = work_s_;
-  round.exchange_s = exchange_s_;
+  round.work_s = work_s;
+  round.exchange_s = exchange_s_ - hidden_s_;
   round.bytes_sent = static_cast<double>(traffic_.bytes);
   if (workers_ == 1) {
     round.votes = mine();
@@ -145,38 +155,74 @@ std::optional<Round> SumEngine::round(std::int64_t number, const std::function<V
                             {"messages", traffic_.messages},
                             {"bytes", traffic_.bytes},
                             {"sparse_messages", traffic_.sparse_messages}};
+  if (is_ahead_) {
+    round.line["exchange"]["hidden_seconds"] = hidden_s_;
+    now_ = 1 - now_;
+  }
   return round;
 }
 
 // The updates of my shards. False when the round was given up: a worker that is alone stops between
 // shards, unless shards have memory, which would then be a round ahead of the model.
-bool SumEngine::work(std::int64_t number, const std::function<Votes()>& mine) {
+bool SumEngine::work(std::int64_t number, const std::function<Votes()>& mine, Worked& worked) {
   exchange::UpdateShape shape = learner_.update_shape();
   if (workers_ > 1) shape.push_back({.rows = kVotes});
   const int votes = static_cast<int>(shape.size()) - 1;
   const bool stops = workers_ == 1 && !has_memory_;
-  sum_.restart(shape);
-  spans_.assign(static_cast<std::size_t>(mine_.size()), {});
+  worked.sum.restart(shape);
+  worked.spans.assign(static_cast<std::size_t>(mine_.size()), {});
   std::atomic<int> given = 0;
   const double begin_s = now_s();
   pool_.run(mine_.size(), [&](std::int64_t task, int thread) {
-    if (stops && mine().interrupted > 0) return;
+    if (gives_up_ || (stops && mine().interrupted > 0)) return;
     const int shard = mine_.begin + static_cast<int>(task);
     const double shard_begin_s = now_s();
     try {
-      exchange::Update update = sum_.take();
+      exchange::Update update = worked.sum.take();
       learner_.work(shard, memory_[static_cast<std::size_t>(task)], update);
       if (workers_ > 1 && task == 0) write(mine(), update.dense<double>(votes));
-      sum_.give(shard, std::move(update));
+      worked.sum.give(shard, std::move(update));
     } catch (Error& e) {
       e.in(fmt::format("{}, shard {}", where(number), shard));
       throw;
     }
-    spans_[static_cast<std::size_t>(task)] = {"work", thread, shard, shard_begin_s, now_s()};
+    worked.spans[static_cast<std::size_t>(task)] = {"work", thread, shard, shard_begin_s, now_s()};
     given.fetch_add(1, std::memory_order_relaxed);
   });
-  work_s_ = now_s() - begin_s;
+  worked.seconds = now_s() - begin_s;
   return given == mine_.size();
+}
+
+// Exchanges on this thread, which is the transport's, while another works on the next round.
+const exchange::Update& SumEngine::exchanged_beside_work(std::int64_t number,
+                                                         const std::function<Votes()>& mine) {
+  Worked& next = worked_[1 - now_];
+  std::exception_ptr failure;
+  double exchanged_s = 0;
+  {
+    const base::JoinThreads working(base::start_threads(
+        1,
+        [&](int) {
+          try {
+            work(number + 1, mine, next);
+          } catch (...) {
+            failure = std::current_exception();
+          }
+        },
+        [] {}));
+    try {
+      exchanged(number);
+    } catch (...) {
+      gives_up_ = true;
+      throw;
+    }
+    exchanged_s = now_s();
+  }
+  if (failure) std::rethrow_exception(failure);
+  hidden_s_ = std::min(exchange_s_, next.seconds);
+  // Where the exchange was the longer of the two, this is nothing.
+  spans_.push_back({"wait for work", 0, -1, exchanged_s, now_s()});
+  return total_;
 }
 
 exchange::Traffic SumEngine::exchange(std::span<const exchange::Partial> partials) {
@@ -208,10 +254,12 @@ void SumEngine::gather_model() {
 
 // The sum over all shards of all workers.
 const exchange::Update& SumEngine::exchanged(std::int64_t number) {
-  if (workers_ == 1) return sum_.total();
+  const exchange::OrderedSum& sum = worked_[now_].sum;
+  exchange_s_ = hidden_s_ = 0;
+  if (workers_ == 1) return sum.total();
   const double begin_s = now_s();
-  const std::vector<exchange::Partial> partials = sum_.partials();
-  if (total_.shape() != sum_.shape()) total_.reshape(sum_.shape());
+  const std::vector<exchange::Partial> partials = sum.partials();
+  if (total_.shape() != sum.shape()) total_.reshape(sum.shape());
   try {
     traffic_ = exchange(partials);
   } catch (Error& e) {
@@ -220,6 +268,7 @@ const exchange::Update& SumEngine::exchanged(std::int64_t number) {
     throw;
   }
   exchange_s_ = now_s() - begin_s;
+  spans_.push_back({"exchange", 0, -1, begin_s, begin_s + exchange_s_});
   return total_;
 }
 

@@ -1,6 +1,9 @@
-// Rounds of a RoundLearner: work on shards, one sum, absorb.
+// Rounds of a RoundLearner: work on shards, one sum, absorb. Where the learner can run ahead
+// (learn/lagged.h), the exchange of a round goes on while the next one is worked on.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -51,9 +54,18 @@ class SumEngine final : public Engine {
   void fail(base::ErrorKind kind, std::string_view what) noexcept override;
 
  private:
+  // The work of one round on my shards.
+  struct Worked {
+    exchange::OrderedSum sum;
+    double seconds = 0;
+    std::vector<Span> spans = {};
+  };
+
   void attach();
-  bool work(std::int64_t number, const std::function<Votes()>& mine);
+  bool work(std::int64_t number, const std::function<Votes()>& mine, Worked& worked);
   const exchange::Update& exchanged(std::int64_t number);
+  const exchange::Update& exchanged_beside_work(std::int64_t number,
+                                                const std::function<Votes()>& mine);
   exchange::Traffic exchange(std::span<const exchange::Partial> partials);
   bool has_mirrors() const { return options_.exchange == Exchange::kMirrors && workers_ > 1; }
   std::string where(std::int64_t number) const;
@@ -64,13 +76,17 @@ class SumEngine final : public Engine {
   const int shards_, workers_;
   const exchange::Range mine_;  // shards
   base::ThreadPool pool_;
-  exchange::OrderedSum sum_;
+  std::array<Worked, 2> worked_;              // of the present round, and of the one after
+  std::size_t now_ = 0;                       // which of the two is of the present round
+  bool is_ahead_ = false;                     // the present round was worked on already
+  std::atomic<bool> gives_up_ = false;        // the exchange failed: begin no more shards
   exchange::Update total_;                    // where there are several workers
   std::optional<exchange::Mirrors> mirrors_;  // made in the first round that has mirrored blocks
   std::vector<learn::ShardMemory> memory_;    // of my shards
   bool has_memory_ = false;                   // any shard of any worker
   exchange::Traffic traffic_;                 // of the present round
-  double work_s_ = 0, exchange_s_ = 0;        // of the present round
+  double exchange_s_ = 0;                     // of the present round
+  double hidden_s_ = 0;                       // of it, beside work
   std::vector<Span> spans_;                   // of the present round: my shards, then the rest
 };
 

@@ -1,8 +1,12 @@
 #include "meanwhile/job/train.h"
 
+#include <memory>
+#include <utility>
+
 #include "meanwhile/base/memory.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/deal.h"
+#include "meanwhile/job/pipeline_engine.h"
 #include "meanwhile/job/sum_engine.h"
 
 namespace meanwhile::job {
@@ -16,19 +20,28 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
   const bool release = data.data.mapped && data::byte_size(data.data) / workers > limit;
   if (!release && workers == 1) data::make_resident(data.data);
 
-  SumEngine engine(learner, data,
-                   {.threads = options.threads == 0 ? base::hardware_threads() : options.threads,
-                    .seed = options.seed,
-                    .release = release,
-                    .transport = options.transport,
-                    .exchange = options.exchange,
-                    .eval = options.eval,
-                    .rounds_done = options.rounds_done,
-                    .resumed_from = options.resumed_from});
+  const SumOptions sum = {
+      .threads = options.threads == 0 ? base::hardware_threads() : options.threads,
+      .seed = options.seed,
+      .release = release,
+      .transport = options.transport,
+      .exchange = options.exchange,
+      .eval = options.eval,
+      .rounds_done = options.rounds_done,
+      .resumed_from = options.resumed_from};
   TrainResult result;
+  std::unique_ptr<Engine> engine;
+  if (options.twin != nullptr && workers == 1) {
+    auto made = std::make_unique<PipelineEngine>(learner, *options.twin, data, sum);
+    result.threads = made->threads();
+    engine = std::move(made);
+  } else {
+    auto made = std::make_unique<SumEngine>(learner, data, sum);
+    result.threads = made->threads();
+    engine = std::move(made);
+  }
   result.shards = static_cast<int>(data.shards.size());
   result.workers = workers;
-  result.threads = engine.threads();
   const LoopOptions loop = {.rounds_done = options.rounds_done,
                             .metrics_lines = options.metrics_lines,
                             .time_limit_s = options.time_limit_s,
@@ -39,7 +52,7 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
                                       {"shards", result.shards},
                                       {"threads", result.threads},
                                       {"workers", workers}}};
-  static_cast<LoopResult&>(result) = run_loop(engine, loop, run, stop, observe);
+  static_cast<LoopResult&>(result) = run_loop(*engine, loop, run, stop, observe);
   return result;
 }
 

@@ -30,7 +30,10 @@ struct TrainOptions {
   transport::Transport* transport = nullptr;
   Exchange exchange = Exchange::kAllreduce;
   const data::Part* eval = nullptr;  // held-out rows for learners that look at some
-  base::Json predicted = {};         // of a round of training: goes to every line of metrics.jsonl
+  // A second learner in the same state, for rounds that overlap in one process
+  // (pipeline_engine.h); null: they do not. Of no use with other workers.
+  learn::RoundLearner* twin = nullptr;
+  base::Json predicted = {};  // of a round of training: goes to every line of metrics.jsonl
   // The file that the learner was restored from. Needed by learners with shard memory, whose files
   // lie beside it.
   std::filesystem::path resumed_from = {};

@@ -91,6 +91,9 @@ struct Entry {
     return std::vector<std::string>();
   };
 
+  // The largest staleness that a stage of the learner allows (RoundLearner::max_lag).
+  std::function<int(const Json& parameters)> max_staleness = [](const Json&) { return 0; };
+
   // Fields of the last round's record (Outcome::record) that `train` shows, and those that its
   // JSON holds.
   std::vector<std::string> measures_shown = {}, measures_in_json = {};

@@ -25,7 +25,10 @@ struct Outcome {
   double objective = 0;           // of the model this round started from
   Ending ending = Ending::kNone;  // why this round was the last one; kNone: rounds follow
   std::string because = {};       // the same, for the user
-  Json record;                    // further measures of the round, for metrics.jsonl
+  // The learner began again from an earlier model: updates of rounds that began before are of no
+  // use. Matters where rounds overlap.
+  bool restarted = false;
+  Json record;  // further measures of the round, for metrics.jsonl
 
   bool done() const { return ending != Ending::kNone; }
 };

@@ -46,6 +46,9 @@ struct Attachment {
   }
 };
 
+// max_lag() of a learner that does not mind.
+inline constexpr int kAnyLag = 1 << 20;
+
 // Thread safety: work() is called for different shards at the same time; nothing else is.
 class RoundLearner : public Learner {
  public:
@@ -70,6 +73,17 @@ class RoundLearner : public Learner {
   // Turns the present model and the summed updates into the next model. `total` has the blocks of
   // update_shape(); behind them it may have others, which are the runtime's.
   virtual Outcome absorb(const exchange::Update& total) = 0;
+
+  // How many totals the model that work() reads in the coming rounds may lack; 0: none. A learner
+  // that allows a lag keeps no cache of a shard from round to round, so that any worker may do any
+  // shard.
+  virtual int max_lag() const { return 0; }
+  // The coming work() is for the round after `rounds` others whose totals are not absorbed yet.
+  virtual void set_ahead(int /*rounds*/) {}
+  // Called after work() of a round, before its total is known: brings the model to what work() of
+  // the round after reads, if that does without this total, and says whether it does. If so, work()
+  // may be called for that round, and absorb() takes the total of this one as ever.
+  virtual bool run_ahead() { return false; }
 
   // Learners of graphs: workers that hold a part of the graph need a part of the total. The first
   // so many blocks of an update (dense, of as many rows as the data) may be summed where they are

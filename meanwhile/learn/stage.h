@@ -37,6 +37,9 @@ class Stage {
   // round of the same kind, and any when training is done.
   virtual Name absorb(const exchange::Update& total, Outcome& outcome) = 0;
 
+  // As RoundLearner::max_lag().
+  virtual int max_lag() const { return 0; }
+
   // Adds its rounds that are still to come to `course`, where they are not rounds of training.
   // `train`: the cost of one that is. May be asked before any data is attached.
   virtual void plan(const Shape& /*shape*/, const Cost& /*train*/,

@@ -1,7 +1,9 @@
 #include "meanwhile/cli/flags/run_flags.h"
 
 #include "meanwhile/base/simd.h"
+#include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/flag_name.h"
+#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::cli {
 
@@ -18,6 +20,13 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
                                  "parts of the data, which fix the order of every sum: the model "
                                  "depends on it, never on the workers; 0: by the data's size",
                                  0));
+  staleness_flag_ =
+      job(table.parsed_by(
+              "--staleness", [this](const std::string& text) { set_staleness(text); },
+              "rounds that the model a worker reads may be behind: 0, every round waits "
+              "for the sum of the one before; 1, the exchange of a round overlaps the "
+              "work of the next (default: 0)"))
+          .type("ROUNDS");
   if (entry.held_out) {
     eval_flag_ = job(table.text("--eval", eval_,
                                 "held-out data to measure the model on; linear models stop when "
@@ -27,6 +36,10 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
   job(table.choice("--simd", simd_, base::simd_targets(),
                    "use at most this instruction set; results do not change"));
   job(table.text("--resume", resume_, "run directory to go on with")).type("DIR");
+}
+
+void RunFlags::set_staleness(const std::string& text) {
+  staleness_ = static_cast<int>(parse_whole("--staleness", text, 0, tables::kUnbounded));
 }
 
 std::vector<std::string> RunFlags::common() const {
@@ -56,6 +69,7 @@ job::RunSpec RunFlags::spec() const {
   if (seed_flag_.given()) spec.seed = seed_;
   if (shards_flag_.given()) spec.shards = shards_;
   if (eval_flag_.given()) spec.eval = eval_;
+  if (staleness_flag_.given()) spec.staleness = staleness_;
   spec.resume = resume_;
   return spec;
 }

@@ -26,13 +26,16 @@ class RunFlags {
   job::RunSpec spec() const;
 
  private:
+  void set_staleness(const std::string& text);
+
   const learn::Entry& entry_;
   InputFlags input_;
   std::optional<ParameterFlags> parameters_;
   std::uint64_t seed_ = 0;
   int shards_ = 0;
+  int staleness_ = 0;
   std::string eval_, resume_, simd_;
-  Flag seed_flag_, shards_flag_, eval_flag_;
+  Flag seed_flag_, shards_flag_, eval_flag_, staleness_flag_;
 };
 
 }  // namespace meanwhile::cli

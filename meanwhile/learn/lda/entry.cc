@@ -134,6 +134,7 @@ Entry entry() {
   };
   entry.is_incremental = [](const Json&) { return true; };
   entry.send_choices = [](const Json&) { return std::vector<std::string>{"model", "gradient"}; };
+  entry.max_staleness = [](const Json&) { return kAnyLag; };
   entry.measures_shown = {"perplexity_bound", "held_out_perplexity", "coherence_npmi"};
   entry.measures_in_json = {"perplexity_bound", "held_out_perplexity", "held_out_perplexity_bound",
                             "coherence_npmi", "coherence_u_mass"};

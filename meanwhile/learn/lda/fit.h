@@ -54,6 +54,8 @@ struct Fit {
   double eta = 0;
   std::vector<std::string> vocabulary;
 
+  int ahead = 0;  // rounds that are worked on and not absorbed when work() is called
+
   // THROWS Error(kInput) when the data has other words than the topics.
   void attach(const Attachment& attachment);
 

@@ -39,6 +39,8 @@ Outcome Lda::absorb(const exchange::Update& total) {
   return outcome;
 }
 
+int Lda::max_lag() const { return stage().max_lag(); }
+
 std::int64_t Lda::rounds_left() const {
   const Progress& progress = fit_.progress;
   if (progress.ended || progress.stage == StageName::kScore) return 0;

@@ -63,6 +63,8 @@ class TrainStage final : public LdaStage {
     work(shard, update, *double_);
   }
 
+  int max_lag() const override { return kAnyLag; }
+
   StageName absorb(const exchange::Update& total, Outcome& outcome) override;
 
  private:
@@ -114,8 +116,11 @@ void TrainStage::work(int shard, exchange::Update& update, ScratchPool<T>& pool)
   const std::span<double> rest = update.dense<double>(kRest);
   const std::span<double> tail = rest.subspan(fit_.K(), Tail::kSize);
   fit_.measure_held_out(shard, rest.subspan(fit_.K() + Tail::kSize));
-  const std::int64_t begin = mine.rows * progress.round / fit_.rounds_a_pass;
-  const std::int64_t end = mine.rows * (progress.round + 1) / fit_.rounds_a_pass;
+  const std::int64_t since_pass = progress.round + fit_.ahead;
+  const std::int64_t number_of_pass = progress.pass + since_pass / fit_.rounds_a_pass;
+  const std::int64_t round = since_pass % fit_.rounds_a_pass;
+  const std::int64_t begin = mine.rows * round / fit_.rounds_a_pass;
+  const std::int64_t end = mine.rows * (round + 1) / fit_.rounds_a_pass;
   if (begin == end) {
     Tail none;
     none.kept = none.shards = mine.rows > 0 ? 1 : 0;
@@ -123,10 +128,10 @@ void TrainStage::work(int shard, exchange::Update& update, ScratchPool<T>& pool)
   }
   // Documents of this shard before: those of earlier data were shared by as many.
   const double before = progress.old_documents / std::max(1, fit_.busy_shards) +
-                        static_cast<double>(progress.pass * mine.rows + begin);
+                        static_cast<double>(number_of_pass * mine.rows + begin);
   Pass<T> pass(fit_, pool, before, rest.first(fit_.K()), update);
   std::int64_t position = 0;
-  ShuffledRows order(mine, fit_.job.seed, static_cast<std::uint32_t>(progress.pass), skip_none);
+  ShuffledRows order(mine, fit_.job.seed, static_cast<std::uint32_t>(number_of_pass), skip_none);
   for (auto rows = order.next(); !rows.empty() && position < end; rows = order.next()) {
     for (const std::int64_t row : rows) {
       if (position >= begin && position < end) pass.take(row);

@@ -122,6 +122,7 @@ Entry entry(Kind kind) {
     return by_sgd(parameters) ? std::vector<std::string>{"model", "gradient"}
                               : std::vector<std::string>();
   };
+  entry.max_staleness = [](const Json& parameters) { return by_sgd(parameters) ? kAnyLag : 0; };
   entry.measures_shown = {"held_out_loss", "held_out_accuracy"};
   entry.measures_in_json = entry.measures_shown;
   entry.calibration = calibration;

@@ -176,7 +176,8 @@ SgdOptions Fit::sgd_options() const {
   // the mean divides them again. So the rate falls as 1 / (l2 t) of rows seen by all, as Pegasos
   // has it, and what it began with soon does not matter.
   const double shards = std::max(1, busy_shards);
-  const double past = 1 + progress.rate / shards * parameters.l2 * progress.seen;
+  const double seen = progress.seen + ahead * progress.rows;
+  const double past = 1 + progress.rate / shards * parameters.l2 * seen;
   options.rate = progress.rate / past;
   options.decay = progress.rate * parameters.l2 / past;
   if (parameters.adaptive) options.rate = progress.rate, options.decay = 0;
@@ -184,7 +185,7 @@ SgdOptions Fit::sgd_options() const {
   options.adaptive = parameters.adaptive;
   options.average = parameters.average;
   options.seed = job.seed;
-  options.round = static_cast<std::uint32_t>(progress.round);
+  options.round = static_cast<std::uint32_t>(progress.round + ahead);
   return options;
 }
 

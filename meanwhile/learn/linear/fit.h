@@ -89,6 +89,7 @@ struct Fit {
   std::vector<std::string> initial_names;
 
   bool newton = false;  // L-BFGS was begun
+  int ahead = 0;        // rounds that are worked on and not absorbed when work() is called
   bool done = false;    // nothing is left to absorb
 
   // What parameters and labels say of the problem; the rest comes with the statistics.

@@ -45,9 +45,11 @@ class GradientStage final : public LinearStage {
     PassOptions options;
     options.fraction = fit_.parameters.batch_fraction;
     options.seed = fit_.job.seed;
-    options.round = static_cast<std::uint32_t>(fit_.progress.round);
+    options.round = static_cast<std::uint32_t>(fit_.progress.round + fit_.ahead);
     work_gradient(fit_, shard, options, update);
   }
+
+  int max_lag() const override { return kAnyLag; }
 
   StageName absorb(const exchange::Update& total, Outcome& outcome) override {
     const Tail tail = Tail::of(total);

@@ -75,6 +75,8 @@ Json Linear::chosen() const {
   return json;
 }
 
+int Linear::max_lag() const { return stage().max_lag(); }
+
 std::int64_t Linear::rounds_left() const {
   return std::max<std::int64_t>(0, fit_.parameters.max_iter - fit_.progress.round);
 }

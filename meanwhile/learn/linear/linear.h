@@ -31,6 +31,8 @@ class Linear final : public RoundLearner {
   exchange::UpdateShape update_shape() const override;
   void work(int shard, ShardMemory& memory, exchange::Update& update) override;
   Outcome absorb(const exchange::Update& total) override;
+  int max_lag() const override;
+  void set_ahead(int rounds) override { fit_.ahead = rounds; }
   std::int64_t rounds_left() const override;
   // Passes of SGD alone are as many as asked for.
   bool seeks_convergence() const override {

@@ -49,6 +49,8 @@ class ModelStage final : public LinearStage {
     }
   }
 
+  int max_lag() const override { return kAnyLag; }
+
   StageName absorb(const exchange::Update& total, Outcome& outcome) override {
     return absorb_sgd(fit_, Tail::of(total), outcome, [&] {
       const std::span<const double> rows = all_rows(total, kFeatures, scratch_);

@@ -114,6 +114,7 @@ StageName absorb_sgd(Fit& fit, const Tail& tail, Outcome& outcome,
     next = retreat(fit, outcome.objective);
     outcome.objective = progress.last < 0 ? progress.initial : progress.last;
     outcome.record["retreat"] = true;
+    outcome.restarted = true;
   } else {
     fit.before = fit.w;
     progress.seen += tail.rows;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "meanwhile/base/version.h"
+#include "meanwhile/learn/lagged.h"
 #include "meanwhile/storage/signed_blobs.h"
 
 namespace meanwhile::runtime {
@@ -36,8 +37,9 @@ OpenStore::OpenStore(const storage::Location& location, const storage::Credentia
 
 MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job) {
   const learn::Entry& entry = registry.at(job.learner);
-  return [&entry, parameters = job.parameters](const data::SafetensorsFile& state) {
-    return entry.restore(state, parameters);
+  return [&entry, parameters = job.parameters,
+          lag = job.staleness](const data::SafetensorsFile& state) {
+    return learn::with_lag(entry.restore(state, parameters), lag, &state);
   };
 }
 

@@ -1,5 +1,6 @@
 #include "meanwhile/runtime/storage/record.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "meanwhile/base/error.h"
@@ -9,6 +10,7 @@
 #include "meanwhile/base/version.h"
 #include "meanwhile/data/table/schema.h"
 #include "meanwhile/storage/signed_blobs.h"
+#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::runtime {
 
@@ -85,6 +87,7 @@ Json essence(const JobRecord& record) {
   json["state_sha256"] = record.state_sha256;
   json["rounds_done"] = record.rounds_done;
   if (!record.memory_sha256.empty()) json["memory_sha256"] = record.memory_sha256;
+  if (record.staleness != 0) json["staleness"] = record.staleness;
   return json;
 }
 
@@ -115,6 +118,10 @@ void check(const JobRecord& record) {
   }
   if (record.rounds_done < 0 || record.rounds_done > kMostSteps) {
     refuse(fmt::format("{} rounds done, expected 0 to {}", record.rounds_done, kMostSteps));
+  }
+  if (record.staleness < 0 || record.staleness > tables::kUnbounded) {
+    refuse(
+        fmt::format("a staleness of {}, expected 0 to {}", record.staleness, tables::kUnbounded));
   }
   if (!(record.lease_s >= 1 && record.lease_s <= kLongestLeaseSeconds)) {
     refuse(fmt::format("a lease of {} s, expected 1 to {}", record.lease_s, kLongestLeaseSeconds));
@@ -176,6 +183,11 @@ JobRecord fields_from_json(const Json& json) {
     json.at("state_sha256").get_to(record.state_sha256);
     record.rounds_done = whole_number(json.at("rounds_done"));
     if (json.contains("memory_sha256")) json["memory_sha256"].get_to(record.memory_sha256);
+    if (json.contains("staleness")) {
+      const std::int64_t staleness = whole_number(json["staleness"]);
+      record.staleness = static_cast<int>(
+          std::clamp<std::int64_t>(staleness, -1, std::int64_t{tables::kUnbounded} + 1));
+    }
     json.at("lease_s").get_to(record.lease_s);
     record.memory_every = whole_number(json.at("memory_every"));
     if (json.contains("about") && json["about"].is_object()) record.about = json["about"];

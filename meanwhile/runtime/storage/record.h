@@ -21,6 +21,7 @@ struct JobRecord {
   std::string learner;
   Json parameters;
   std::uint64_t seed = 0;
+  int staleness = 0;
   data::Outline data;
   std::optional<data::Outline> eval;
   std::string state_sha256;                  // of the state before step 0

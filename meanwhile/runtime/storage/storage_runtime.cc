@@ -36,6 +36,7 @@ Submitted submit_training(const job::Training& training, double lease_s, int thr
   Submission submission{training.part, training.eval, training.learner};
   submission.parameters = training.parameters;
   submission.seed = training.seed;
+  submission.staleness = training.staleness;
   submission.rounds_done = training.rounds_done;
   submission.resumed_from = training.resumed_from;
   submission.lease_s = lease_s;
@@ -237,11 +238,13 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   job::Training training{spec, *run.entry, run.parameters, *learner, loaded.part, observer};
   if (loaded.eval) training.eval = &*loaded.eval;
   training.seed = run.seed;
+  training.staleness = run.staleness;
   training.rounds_done = run.resumed ? run.resumed->rounds : 0;
   if (run.resumed && !loaded.other_data) training.resumed_from = run.resumed->state_path;
   Json record = {{"learner", run.entry->name},
                  {"parameters", run.parameters},
                  {"seed", run.seed},
+                 {"staleness", run.staleness},
                  {"runtime", job::runtime_name(job::Medium::kStorage)},
                  {"data", job::shape_json(loaded.part)},
                  {"seconds", {{"load", loaded.load_s}}}};

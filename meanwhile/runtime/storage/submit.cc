@@ -98,6 +98,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
   job.learner = learner.name();
   job.parameters = submission.parameters;
   job.seed = submission.seed;
+  job.staleness = submission.staleness;
   job.data = data::outline_of(part);
   if (submission.eval != nullptr) job.eval = data::outline_of(*submission.eval);
   job.state_sha256 = data::sha256(file.tensors);
