@@ -5,7 +5,8 @@
 //   work reads   m0    m0    m1    m2   ...        m1 = m0 with the total of round 0 absorbed
 //   absorbs      -     0     1     2    ...
 //
-// So the exchange of a round may go on while the next round is worked on, and the model still
+// A model that is pulled all the way to where an older one wants it overshoots: steps are shortened
+// (tables/reads.h). So the exchange of a round may go on while the next round is worked on, and the model still
 // depends on nothing but data, parameters, seed, shards and lag. Totals that wait are part of the
 // state: a run that is resumed, and a worker that joins, continue with the same bits.
 //

@@ -46,6 +46,8 @@ struct Attachment {
   }
 };
 
+class Moves;
+
 // max_lag() of a learner that does not mind.
 inline constexpr int kAnyLag = 1 << 20;
 
@@ -80,10 +82,17 @@ class RoundLearner : public Learner {
   virtual int max_lag() const { return 0; }
   // The coming work() is for the round after `rounds` others whose totals are not absorbed yet.
   virtual void set_ahead(int /*rounds*/) {}
+  // absorb() is to take this part of its steps, since the model that work() reads lags behind: whole
+  // steps towards where an older model would have gone swing round the optimum. 1 at first.
+  virtual void set_step(double /*part*/) {}
   // Called after work() of a round, before its total is known: brings the model to what work() of
   // the round after reads, if that does without this total, and says whether it does. If so, work()
   // may be called for that round, and absorb() takes the total of this one as ever.
   virtual bool run_ahead() { return false; }
+
+  // The model as a sum of moves, while it is one; null: work() needs whole totals (moves.h).
+  // Belongs to the learner.
+  virtual Moves* moves() { return nullptr; }
 
   // Learners of graphs: workers that hold a part of the graph need a part of the total. The first
   // so many blocks of an update (dense, of as many rows as the data) may be summed where they are

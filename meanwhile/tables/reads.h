@@ -67,4 +67,10 @@ inline double largest_step(int lag) {
   return 2 * std::cos(lag * std::numbers::pi / (2.0 * lag + 1));
 }
 
+// The part of their steps that learners take with such a lag. Near the largest the model swings
+// round the optimum for long; much shorter ones are slow. Averaged passes over a9a come to the
+// objective of rounds without a lag in 1.2 times as many rounds with 0.7 of the largest, in 1.5
+// times with 0.5, and not at all with 1.
+inline double good_step(int lag) { return lag == 0 ? 1 : 0.7 * largest_step(lag); }
+
 }  // namespace meanwhile::tables

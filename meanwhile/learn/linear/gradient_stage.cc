@@ -13,7 +13,7 @@ void step_on_gradient(const Fit& fit, std::span<const double> features,
                       std::span<const double> intercepts, const GradientStep& step,
                       std::span<double> w, std::span<double> squares) {
   const Parameters& parameters = fit.parameters;
-  const double common = step.rate / std::sqrt(step.t);
+  const double rate = fit.step * step.rate, common = rate / std::sqrt(step.t);
   for (std::size_t i = 0; i < w.size(); ++i) {
     const bool penalised = i < features.size();
     const double factor = penalised ? fit.penalty_of(i / fit.problem.outputs) : 0;
@@ -23,7 +23,7 @@ void step_on_gradient(const Fit& fit, std::span<const double> features,
     if (parameters.adaptive) {
       if (slope == 0 && squares[i] == 0) continue;
       squares[i] += slope * slope;
-      own = step.rate / std::sqrt(squares[i] + 1e-12);
+      own = rate / std::sqrt(squares[i] + 1e-12);
     }
     w[i] = soft(w[i] - own * slope, own * l1) / (1 + own * l2);
   }

@@ -56,10 +56,15 @@ class ModelStage final : public LinearStage {
       const std::span<const double> rows = all_rows(total, kFeatures, scratch_);
       const std::span<const double> rest = total.dense<double>(kRest);
       fit_.coordinates.enter(fit_.problem, fit_.w);
+      before_.clear();
+      if (fit_.step < 1) before_ = fit_.w;
       if (adaptive()) {
         average_adaptive(rows, rest);
       } else {
         average(rows, rest);
+      }
+      for (std::size_t i = 0; i < before_.size(); ++i) {
+        fit_.w[i] = before_[i] + fit_.step * (fit_.w[i] - before_[i]);
       }
       fit_.coordinates.leave(fit_.problem, fit_.w);
     });
@@ -143,6 +148,7 @@ class ModelStage final : public LinearStage {
   }
 
   std::vector<double> scratch_;
+  std::vector<double> before_;  // the model that a part of a step starts from
 };
 
 }  // namespace
