@@ -1,8 +1,8 @@
-// Round t is worked on with one learner, round t + 1 with the other, which may begin as soon as the
-// total of round t - 1 is absorbed. When the last shard of round t is given, its learner is idle: it
-// absorbs the total of round t - 1, which it missed, and that of round t, and opens round t + 2.
-// When a learner cannot run ahead (its stage allows no lag, or the last rounds are absorbed), rounds
-// are done one by one, and both learners absorb each total.
+// Round t is worked on with one learner, round t + 1 with the other, which may begin as soon as
+// the total of round t - 1 is absorbed. When the last shard of round t is given, its learner is
+// idle: it absorbs the total of round t - 1, which it missed, and that of round t, and opens round
+// t + 2. When a learner cannot run ahead (its stage allows no lag, or the last rounds are
+// absorbed), rounds are done one by one, and both learners absorb each total.
 #include "meanwhile/job/pipeline_engine.h"
 
 #include <algorithm>

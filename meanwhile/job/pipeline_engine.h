@@ -19,8 +19,8 @@
 
 namespace meanwhile::job {
 
-// Two learners in the same state take turns: while one is worked with, the other absorbs the total of
-// the round before. Both absorb every total. Memory: two models, and updates of two rounds.
+// Two learners in the same state take turns: while one is worked with, the other absorbs the total
+// of the round before. Both absorb every total. Memory: two models, and updates of two rounds.
 class PipelineEngine final : public Engine {
  public:
   // Borrows all; attaches both learners. REQUIRES: options.transport is null, and the learners have

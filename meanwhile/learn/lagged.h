@@ -1,18 +1,20 @@
-// A learner whose rounds overlap: work() of round t reads the model that has absorbed all totals but
-// those of the last `lag` rounds before t.
+// A learner whose rounds overlap: work() of round t reads the model that has absorbed all totals
+// but those of the last `lag` rounds before t.
 //
 //   round        0     1     2     3    ...        with lag 1
 //   work reads   m0    m0    m1    m2   ...        m1 = m0 with the total of round 0 absorbed
 //   absorbs      -     0     1     2    ...
 //
-// A model that is pulled all the way to where an older one wants it overshoots: steps are shortened
-// (tables/reads.h). So the exchange of a round may go on while the next round is worked on, and the model still
+// So the exchange of a round may go on while the next round is worked on, and the model still
 // depends on nothing but data, parameters, seed, shards and lag. Totals that wait are part of the
 // state: a run that is resumed, and a worker that joins, continue with the same bits.
 //
+// A model that is pulled all the way to where an older one wants it overshoots: steps are shortened
+// (good_step() in tables/reads.h).
+//
 // The last rounds are absorbed one by one, without work: short rounds with an empty update. Stages
-// that allow no lag (statistics, line searches, scores) run as if there were none; rounds that began
-// before such a stage, or before the learner went back to an earlier model, are dropped.
+// that allow no lag (statistics, line searches, scores) run as if there were none; rounds that
+// began before such a stage, or before the learner went back to an earlier model, are dropped.
 #pragma once
 
 #include <cstdint>

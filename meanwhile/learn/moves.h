@@ -1,9 +1,9 @@
 // A model that is a sum of moves: first model + sum of all shards' moves / number of shards. Such a
-// model can be read when some of the moves are missing, so that workers need not wait for each other
-// at every round (job/clock_engine.h).
+// model can be read when some of the moves are missing, so that workers need not wait for each
+// other at every round (job/clock_engine.h).
 //
-// A clock is a round of one worker. What is not a sum (the objective, learned priors, the decision to
-// stop) is settled by small summaries, clock by clock, when those of all shards are there.
+// A clock is a round of one worker. What is not a sum (the objective, learned priors, the decision
+// to stop) is settled by small summaries, clock by clock, when those of all shards are there.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace meanwhile::learn {
 
-// Belongs to a RoundLearner that is attached. Thread safety: work() is called for different shards at
-// the same time; nothing else is.
+// Belongs to a RoundLearner that is attached. Thread safety: work() is called for different shards
+// at the same time; nothing else is.
 class Moves {
  public:
   virtual ~Moves() = default;
