@@ -27,11 +27,10 @@ class Moves {
   // The present model is the first one of the moves to come.
   virtual void begin() = 0;
 
-  // Works on `shard` with the model looked at last. `clock`: clocks since the present round of the
-  // learner. Sets `move` to what the shard would change, and adds to `summary`, which comes zeroed.
-  // A pure function of model, rows, clock and seed, as RoundLearner::work() is.
-  virtual void work(int shard, std::int64_t clock, std::span<double> move,
-                    std::span<double> summary) const = 0;
+  // Works on `shard` with the model looked at last, for the round that RoundLearner::set_ahead()
+  // says. Sets `move` to what the shard would change, and adds to `summary`; both come zeroed. A
+  // pure function of model, rows, round and seed, as RoundLearner::work() is.
+  virtual void work(int shard, std::span<double> move, std::span<double> summary) const = 0;
 
   // The model becomes first + moved * unit, elementwise.
   virtual void look(std::span<const std::int64_t> moved, double unit) = 0;

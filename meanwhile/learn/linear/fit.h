@@ -91,7 +91,9 @@ struct Fit {
   bool newton = false;  // L-BFGS was begun
   int ahead = 0;        // rounds that are worked on and not absorbed when work() is called
   double step = 1;      // the part of its steps that SGD takes
-  bool done = false;    // nothing is left to absorb
+  // Where workers look at different models: the mean penalty of these, which all workers know.
+  std::optional<double> mean_penalty;
+  bool done = false;  // nothing is left to absorb
 
   // What parameters and labels say of the problem; the rest comes with the statistics.
   // THROWS Error(kUsage, kInput) when they do not fit the data.

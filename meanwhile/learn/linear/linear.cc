@@ -46,8 +46,15 @@ void Linear::enter(StageName next) {
 
 Outcome Linear::absorb(const exchange::Update& total) {
   Outcome outcome;
+  const StageName next = stage().absorb(total, outcome);
+  end_round(outcome, next);
+  return outcome;
+}
+
+// What follows a round that was absorbed: `next`, or the end.
+void Linear::end_round(Outcome& outcome, StageName next) {
   Progress& progress = fit_.progress;
-  enter(stage().absorb(total, outcome));
+  enter(next);
   if (outcome.phase == Phase::kTrain) {
     if (!progress.ended && progress.round >= fit_.parameters.max_iter) {
       progress.ended = {Ending::kRanOut,
@@ -59,7 +66,15 @@ Outcome Linear::absorb(const exchange::Update& total) {
     }
   }
   if (outcome.done()) outcome.record["chosen"] = chosen();
-  return outcome;
+}
+
+Moves* Linear::moves() {
+  if (stage().name() != StageName::kModel || !has_moves(fit_)) return nullptr;
+  if (moves_ == nullptr) {
+    moves_ =
+        linear_moves(fit_, [this](Outcome& outcome, StageName next) { end_round(outcome, next); });
+  }
+  return moves_.get();
 }
 
 // What was left to be chosen, for a user who wants to give it the next time.

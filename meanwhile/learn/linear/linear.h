@@ -10,6 +10,7 @@
 #include "meanwhile/learn/linear/fit.h"
 #include "meanwhile/learn/linear/parameters.h"
 #include "meanwhile/learn/linear/problem.h"
+#include "meanwhile/learn/moves.h"
 #include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::learn::linear {
@@ -34,6 +35,7 @@ class Linear final : public RoundLearner {
   int max_lag() const override;
   void set_ahead(int rounds) override { fit_.ahead = rounds; }
   void set_step(double part) override { fit_.step = part; }
+  Moves* moves() override;
   std::int64_t rounds_left() const override;
   // Passes of SGD alone are as many as asked for.
   bool seeks_convergence() const override {
@@ -53,6 +55,7 @@ class Linear final : public RoundLearner {
   LinearStage& stage(StageName name) const { return *stages_[static_cast<std::size_t>(name)]; }
   LinearStage& stage() const { return stage(fit_.progress.stage); }
   void enter(StageName next);
+  void end_round(Outcome& outcome, StageName next);
   Json chosen() const;
   void restore_progress(const data::SafetensorsFile& file);
   [[noreturn]] static void refuse_to_go_on();
@@ -60,6 +63,7 @@ class Linear final : public RoundLearner {
   bool complete_ = false;  // restored from a state that had converged: it cannot go on
   Fit fit_;
   std::array<std::unique_ptr<LinearStage>, 7> stages_;  // in the order of StageName
+  std::unique_ptr<Moves> moves_;
 };
 
 }  // namespace meanwhile::learn::linear

@@ -67,7 +67,7 @@ void work_gradient(const Fit& fit, int shard, const PassOptions& options,
 }
 
 void record_objective(const Fit& fit, const Tail& tail, Outcome& outcome) {
-  const double penalised = fit.penalty();
+  const double penalised = fit.mean_penalty.value_or(fit.penalty());
   // A sample may by chance be empty.
   const double loss = tail.weight > 0 ? tail.sharp / tail.weight : 0;
   outcome.objective = tail.weight > 0 ? loss + penalised : fit.progress.last;

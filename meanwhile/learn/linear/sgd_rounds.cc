@@ -33,15 +33,7 @@ StageName retreat(Fit& fit, double objective) {
     for (double& w : fit.w) w *= 0.5;
     return progress.stage;
   }
-  if (chosen || ++progress.retreats > kMostRetreats) {
-    throw Error(
-        ErrorKind::kFailed,
-        "diverged: the objective went from {:.4g} to {:.4g} with learning_rate {:.4g}; try "
-        "{:.2g}{}, `solver` lbfgs{}",
-        progress.initial, std::isnan(objective) ? INFINITY : objective, progress.rate,
-        progress.rate / 10, chosen ? ", none (one is found then)" : "",
-        fit.parameters.standardize ? "" : ", or `standardize` when columns differ in scale");
-  }
+  if (chosen || ++progress.retreats > kMostRetreats) throw_diverged(fit, objective);
   progress.rate /= 4;
   if (!fit.before.empty()) fit.w = fit.before;
   if (!fit.squares.empty()) fit.squares.assign(fit.squares.size(), 0.0);
@@ -101,6 +93,21 @@ StageName after_step(Fit& fit, double objective) {
 
 }  // namespace
 
+void throw_diverged(const Fit& fit, double objective) {
+  const Progress& progress = fit.progress;
+  throw Error(ErrorKind::kFailed,
+              "diverged: the objective went from {:.4g} to {:.4g} with learning_rate {:.4g}; try "
+              "{:.2g}{}, `solver` lbfgs{}",
+              progress.initial, std::isnan(objective) ? INFINITY : objective, progress.rate,
+              progress.rate / 10,
+              fit.parameters.learning_rate > 0 ? ", none (one is found then)" : "",
+              fit.parameters.standardize ? "" : ", or `standardize` when columns differ in scale");
+}
+
+bool is_well(const Fit& fit, double objective) {
+  return std::isfinite(objective) && objective <= kDiverged * std::max(fit.progress.initial, 1e-9);
+}
+
 StageName absorb_sgd(Fit& fit, const Tail& tail, Outcome& outcome,
                      const std::function<void()>& step) {
   Progress& progress = fit.progress;
@@ -108,9 +115,7 @@ StageName absorb_sgd(Fit& fit, const Tail& tail, Outcome& outcome,
   if (progress.ended) return progress.stage;
   outcome.record["learning_rate"] = fit.sgd_options().rate;
   StageName next = progress.stage;
-  const bool well = std::isfinite(outcome.objective) &&
-                    outcome.objective <= kDiverged * std::max(progress.initial, 1e-9);
-  if (!well) {
+  if (!is_well(fit, outcome.objective)) {
     next = retreat(fit, outcome.objective);
     outcome.objective = progress.last < 0 ? progress.initial : progress.last;
     outcome.record["retreat"] = true;

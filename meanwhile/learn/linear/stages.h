@@ -18,6 +18,7 @@
 #include <string>
 
 #include "meanwhile/learn/linear/fit.h"
+#include "meanwhile/learn/moves.h"
 
 namespace meanwhile::learn::linear {
 
@@ -41,6 +42,15 @@ std::unique_ptr<LinearStage> gradient_stage(Fit& fit);
 std::unique_ptr<LinearStage> lbfgs_stage(Fit& fit);
 std::unique_ptr<LinearStage> prune_stage(Fit& fit);
 std::unique_ptr<LinearStage> score_stage(Fit& fit);
+
+// --- averaging as moves that add (moves.cc)
+
+// Whether averaged models are such a sum: adaptive rates weigh shards by what they learned, l1 ends
+// weights in the mean, and held-out rows choose one of the models.
+bool has_moves(const Fit& fit);
+// `end_round`: enters the stage that follows a round. All is borrowed.
+using EndRound = std::function<void(Outcome& outcome, StageName next)>;
+std::unique_ptr<Moves> linear_moves(Fit& fit, EndRound end_round);
 
 // --- what rounds that look at losses have in common (rounds.cc)
 
@@ -75,6 +85,9 @@ inline constexpr std::size_t kRecent = 6;  // objectives compared: five rounds
 
 // --- what both kinds of SGD have in common (sgd_rounds.cc)
 
+// Whether an objective is one to go on from.
+bool is_well(const Fit& fit, double objective);
+[[noreturn]] void throw_diverged(const Fit& fit, double objective);
 // Absorbs a round: goes back when the objective has diverged, else calls `step` and looks whether
 // to go on. Returns the next stage.
 StageName absorb_sgd(Fit& fit, const Tail& tail, Outcome& outcome,

@@ -1,0 +1,147 @@
+#include "meanwhile/tables/reads_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/json.h"
+
+namespace meanwhile::tables {
+
+using base::Error;
+using base::ErrorKind;
+using base::Json;
+
+namespace {
+
+constexpr char kKind[] = "reads";
+constexpr int kMostReaders = 1 << 14;
+
+Json header_of(const ReadsLog& log) {
+  const RecordedRun& run = log.run();
+  Json stretches = Json::array();
+  for (const Stretch& stretch : log.stretches()) {
+    stretches.push_back({{"grid", std::log2(stretch.grid)}, {"clocks", stretch.clocks}});
+  }
+  return {
+      {"learner", run.learner},   {"parameters", run.parameters}, {"data_sha256", run.data_sha256},
+      {"seed", run.seed},         {"shards", run.shards},         {"staleness", log.staleness()},
+      {"readers", log.readers()}, {"size", log.size()},           {"stretches", stretches}};
+}
+
+// Every lag is one that the rule allows.
+void check(const ReadsLog& log, const Stretch& stretch) {
+  const auto R = static_cast<std::size_t>(log.readers());
+  if (stretch.clocks < 0 ||
+      stretch.lags.size() / R / R / R != static_cast<std::size_t>(stretch.clocks) ||
+      stretch.lags.size() % (R * R * R) != 0) {
+    throw Error(ErrorKind::kInput, "a stretch of {} clocks has {} lags", stretch.clocks,
+                stretch.lags.size());
+  }
+  for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
+    for (int reader = 0; reader < log.readers(); ++reader) {
+      for (int slice = 0; slice < log.readers(); ++slice) {
+        const std::size_t at = log.place(clock, reader, slice);
+        for (std::size_t source = 0; source < R; ++source) {
+          const std::int64_t lag = stretch.lags[at + source], seen = clock - lag;
+          const bool own = source == static_cast<std::size_t>(reader);
+          if (lag <= log.staleness() && seen >= 0 && seen <= stretch.clocks && (!own || lag == 0)) {
+            continue;
+          }
+          throw Error(ErrorKind::kInput,
+                      "clock {} of reader {} saw {} clocks of reader {}, which staleness {} does "
+                      "not allow",
+                      clock, reader, seen, source, log.staleness());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> ReadsLog::bytes() const {
+  std::vector<std::int32_t> lags;
+  for (const Stretch& stretch : stretches_) {
+    lags.insert(lags.end(), stretch.lags.begin(), stretch.lags.end());
+  }
+  const std::map<std::string, data::Tensor> tensors = {
+      {"lags", data::tensor_of(std::span<const std::int32_t>(lags), {std::ssize(lags)})}};
+  return data::safetensors_bytes(tensors, {{"kind", kKind}, {"record", header_of(*this).dump()}});
+}
+
+ReadsLog ReadsLog::read(std::span<const std::byte> bytes, const std::string& name) {
+  try {
+    const data::SafetensorsFile file(bytes, name);
+    const auto kind = file.metadata().find("kind");
+    if (kind == file.metadata().end() || kind->second != kKind) {
+      throw Error(ErrorKind::kInput, "is no record of reads");
+    }
+    if (file.seal() != data::Seal::kWhole) {
+      throw Error(ErrorKind::kInput, "was changed or cut short since it was written");
+    }
+    const Json header = base::parse_json(file.metadata().at("record"), "record");
+    ReadsLog log({header.at("learner"), header.at("parameters"), header.at("data_sha256"),
+                  header.at("seed"), header.at("shards")},
+                 header.at("staleness"), header.at("readers"), header.at("size"));
+    if (log.readers_ < 1 || log.readers_ > kMostReaders || log.staleness_ < 0 || log.size_ < 0 ||
+        log.run_.shards < log.readers_) {
+      throw Error(ErrorKind::kInput, "{} readers of {} shards with staleness {}", log.readers_,
+                  log.run_.shards, log.staleness_);
+    }
+    const auto lags = file.tensor("lags").as<std::int32_t>();
+    const auto R = static_cast<std::size_t>(log.readers_);
+    std::size_t at = 0;
+    for (const Json& said : header.at("stretches")) {
+      Stretch stretch;
+      const double exponent = said.at("grid");
+      if (std::abs(exponent) > 1000) throw Error(ErrorKind::kInput, "a grid of 2^{}", exponent);
+      stretch.grid = std::exp2(exponent);
+      stretch.clocks = said.at("clocks");
+      const std::size_t most = (lags.size() - at) / (R * R * R);
+      if (stretch.clocks < 0 || static_cast<std::size_t>(stretch.clocks) > most) {
+        throw Error(ErrorKind::kInput, "names more clocks than it holds");
+      }
+      const std::size_t count = static_cast<std::size_t>(stretch.clocks) * R * R * R;
+      for (const std::int32_t lag : lags.subspan(at, count)) {
+        stretch.lags.push_back(static_cast<std::int16_t>(std::clamp(lag, -32768, 32767)));
+      }
+      at += count;
+      check(log, stretch);
+      log.add(std::move(stretch));
+    }
+    return log;
+  } catch (const Json::exception& e) {
+    throw Error(ErrorKind::kInput, "{}: {}", name, e.what());
+  } catch (const std::out_of_range&) {
+    throw Error(ErrorKind::kInput, "{}: is no record of reads", name);
+  } catch (Error& e) {
+    throw e.in(name);
+  }
+}
+
+std::vector<std::int64_t> staleness_histogram(const ReadsLog& log) {
+  std::vector<std::int64_t> counts;
+  for (const Stretch& stretch : log.stretches()) {
+    for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
+      for (int reader = 0; reader < log.readers(); ++reader) {
+        for (int slice = 0; slice < log.readers(); ++slice) {
+          for (int source = 0; source < log.readers(); ++source) {
+            if (source == reader) continue;
+            const std::size_t at =
+                log.place(clock, reader, slice) + static_cast<std::size_t>(source);
+            const auto lag = static_cast<std::size_t>(std::max<int>(0, stretch.lags[at]));
+            if (counts.size() <= lag) counts.resize(lag + 1);
+            ++counts[lag];
+          }
+        }
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace meanwhile::tables
