@@ -15,6 +15,10 @@
 #include "meanwhile/job/memory_files.h"
 #include "meanwhile/learn/learner.h"
 
+namespace meanwhile::tables {
+class ReadsLog;
+}
+
 namespace meanwhile::job {
 
 // What a worker alone knows and all must know, so that they decide alike. Summed over the workers.
@@ -67,6 +71,10 @@ class Engine {
   // Brings together the model of workers that each know a part of it. Called before state().
   // Collective.
   virtual void gather_model() {}
+
+  // The record of what was read, where workers do not wait for each other: complete whenever
+  // state() may be asked. Null: there is none.
+  virtual const tables::ReadsLog* reads() const { return nullptr; }
 
   // Ends the job for the other workers, too.
   virtual void fail(base::ErrorKind /*kind*/, std::string_view /*what*/) noexcept {}

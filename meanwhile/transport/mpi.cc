@@ -92,6 +92,8 @@ class MpiSession::World : public Transport {
     return bytes;
   }
 
+  double deadline_s() const override { return options_.deadline_s; }
+
   bool done(Request request) override {
     throw_if_failed();
     Open& message = open_.at(request);

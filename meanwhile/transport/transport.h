@@ -18,7 +18,7 @@ using Bytes = std::vector<std::byte>;
 // A message under way, to be waited for once; done() may be asked of it before.
 using Request = std::uint64_t;
 
-// How long a wait goes on without any progress before it gives up.
+// The usual deadline of a wait.
 inline constexpr double kDeadlineSeconds = 600;
 
 // A buffer of up to this many bytes may receive a shorter message; above, sizes must be equal.
@@ -54,6 +54,9 @@ class Transport {
   // it. True once true. Has no deadline: a caller that asks again and again keeps one.
   // THROWS Error with the first cause once any worker has failed, as wait() does.
   virtual bool done(Request request) = 0;
+
+  // How long a wait goes on without any progress before it gives up.
+  virtual double deadline_s() const { return kDeadlineSeconds; }
 
   // Ends the job for all: every wait of every worker, present or future, throws this cause, as
   // "worker 3: message". The first cause wins: a no-op when this worker knows of a failure already,

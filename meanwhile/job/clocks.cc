@@ -1,0 +1,465 @@
+#include "meanwhile/job/clocks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "meanwhile/base/clock.h"
+#include "meanwhile/base/error.h"
+#include "meanwhile/tables/fixed_point.h"
+#include "meanwhile/transport/collect.h"
+#include "meanwhile/transport/pack.h"
+
+namespace meanwhile::job {
+
+using base::Error;
+using base::ErrorKind;
+using base::now_s;
+
+namespace {
+
+constexpr int kHeaderTag = 10, kPayloadTag = 11;
+// An answer waits for others that are about to come, so long in parts of a clock's work.
+constexpr double kPatience = 0.4;
+// Between two looks at messages, when nothing moves.
+constexpr auto kPause = std::chrono::microseconds(100);
+
+std::int64_t least(std::span<const std::int64_t> clocks) {
+  return *std::min_element(clocks.begin(), clocks.end());
+}
+
+}  // namespace
+
+// What a message is; of those with a payload, that follows with a tag of its own.
+struct Clocks::Header {
+  enum Kind : std::int32_t { kUpdate, kView, kClose } kind = kClose;
+  std::int64_t clock = 0;  // of the stretch
+  std::int64_t before = 0;
+  double work_s = 0;
+  Votes votes = {};
+  std::vector<std::int64_t> cut = {};  // of a view
+  std::vector<double> summary = {};    // of an update: shard by shard
+
+  transport::Bytes pack() const {
+    transport::Packer packer;
+    packer.put(kind);
+    packer.put(clock);
+    packer.put(before);
+    packer.put(work_s);
+    packer.put(votes);
+    packer.put_list(std::span<const std::int64_t>(cut));
+    packer.put_list(std::span<const double>(summary));
+    return packer.take();
+  }
+  static Header unpack(std::span<const std::byte> bytes) {
+    transport::Unpacker unpacker(bytes);
+    Header header;
+    header.kind = unpacker.get<Kind>();
+    header.clock = unpacker.get<std::int64_t>();
+    header.before = unpacker.get<std::int64_t>();
+    header.work_s = unpacker.get<double>();
+    header.votes = unpacker.get<Votes>();
+    header.cut = unpacker.get_list<std::int64_t>();
+    header.summary = unpacker.get_list<double>();
+    return header;
+  }
+};
+
+struct Clocks::Peer {
+  transport::Bytes header_bytes;
+  transport::Request request = 0;  // of the header, or of the payload
+  bool payload = false;
+  bool closed = false;
+  Header header;
+  std::vector<std::int64_t> values;
+};
+
+struct Clocks::Sending {
+  transport::Bytes header;
+  std::shared_ptr<const std::vector<std::int64_t>> values;
+  transport::Request header_request = 0;
+  std::optional<transport::Request> payload_request;
+};
+
+Clocks::Clocks(transport::Transport& transport, learn::Moves& moves, base::ThreadPool& pool,
+               int shards, int staleness)
+    : transport_(transport),
+      moves_(moves),
+      pool_(pool),
+      shards_(shards),
+      workers_(transport.size()),
+      me_(transport.rank()),
+      mine_(exchange::owned(shards, me_, workers_)),
+      bound_{staleness, tables::Reads::kFresh},
+      size_(static_cast<std::int64_t>(moves.size())),
+      views_(static_cast<std::size_t>(workers_)),
+      peers_(static_cast<std::size_t>(workers_)) {
+  const auto most_shards = static_cast<std::size_t>((shards + workers_ - 1) / workers_);
+  const std::size_t header_bytes =
+      256 + 8 * static_cast<std::size_t>(workers_) + 8 * most_shards * moves_.summary_size();
+  if (header_bytes > transport::kShortMessage) {
+    throw Error(ErrorKind::kUsage,
+                "summaries of {} shards take {} bytes, more than a message of "
+                "{}: give more workers, or staleness 1",
+                most_shards, header_bytes, transport::kShortMessage);
+  }
+  for (int worker = 0; worker < workers_; ++worker) {
+    if (worker == me_) continue;
+    auto& peer = peers_[static_cast<std::size_t>(worker)];
+    peer = std::make_unique<Peer>();
+    peer->header_bytes.resize(header_bytes);
+    expect_header(worker, *peer);
+  }
+}
+
+Clocks::~Clocks() = default;
+
+void Clocks::begin() {
+  before_ += clock_;
+  clock_ = 0;
+  moves_.begin();
+  sum_.assign(slice(me_).size(), 0);
+  arrived_.assign(static_cast<std::size_t>(workers_), 0);
+  for (int worker = 0; worker < workers_; ++worker) {
+    View& view = views_[static_cast<std::size_t>(worker)];
+    view.answers = 0;
+    view.cut.assign(static_cast<std::size_t>(workers_), 0);
+    view.values.assign(slice(worker).size(), 0);
+  }
+  own_.clear();
+  lags_.clear();
+  moved_.assign(static_cast<std::size_t>(size_), 0);
+}
+
+bool Clocks::may_start() const {
+  if (!tables::may_start(arrived_, clock_, bound_)) return false;
+  for (int owner = 0; owner < workers_; ++owner) {
+    if (owner != me_ && views_[static_cast<std::size_t>(owner)].answers < clock_ - 1) return false;
+  }
+  return true;
+}
+
+// Puts together what has come and my own moves, and records what is seen.
+void Clocks::look() {
+  for (int owner = 0; owner < workers_; ++owner) {
+    const Slice at = slice(owner);
+    const View& view = views_[static_cast<std::size_t>(owner)];
+    const bool mine = owner == me_;
+    const std::span<std::int64_t> to(moved_.data() + at.begin, at.size());
+    const std::vector<std::int64_t>& from = mine ? sum_ : view.values;
+    std::copy(from.begin(), from.end(), to.begin());
+    const std::span<const std::int64_t> arrived = mine ? arrived_ : view.cut;
+    for (const auto& [clock, move] : own_) {
+      if (clock < arrived[static_cast<std::size_t>(me_)]) continue;
+      tables::add_exactly(std::span(*move).subspan(at.begin, at.size()), to);
+    }
+    const tables::Cut cut = tables::seen(arrived, clock_, static_cast<std::size_t>(me_), bound_);
+    for (int source = 0; source < workers_; ++source) {
+      const std::int64_t seen = cut[static_cast<std::size_t>(source)];
+      lags_.push_back(static_cast<std::int16_t>(clock_ - seen));
+      if (source == me_) continue;
+      const std::int64_t stale = tables::staleness(clock_, seen);
+      ++times_.reads;
+      times_.stale += stale;
+      times_.most = std::max(times_.most, stale);
+    }
+  }
+  // Steps are shortened as with a lag of one round, which is what reads mostly have.
+  moves_.look(moved_, grid_ * tables::good_step(1) / shards_);
+}
+
+// Works on my shards, on another thread than the transport's.
+void Clocks::make_moves() {
+  making_ = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(size_), 0);
+  const auto shards = static_cast<std::size_t>(mine_.size());
+  making_summary_.assign(shards * moves_.summary_size(), 0);
+  // The moves of a first clock say how fine the grid is: they wait for it.
+  std::vector<std::vector<double>> first(clock_ == 0 ? shards : 0);
+  std::exception_ptr failure;
+  const double begin_s = now_s();
+  {
+    base::MutexLock lock(mutex_);
+    working_ = true;
+  }
+  {
+    const auto work = [&](std::int64_t task, int) {
+      const auto at = static_cast<std::size_t>(task);
+      std::vector<double> move(static_cast<std::size_t>(size_), 0);
+      moves_.work(
+          mine_.begin + static_cast<int>(task), move,
+          std::span(making_summary_).subspan(at * moves_.summary_size(), moves_.summary_size()));
+      if (clock_ == 0) {
+        first[at] = std::move(move);
+        return;
+      }
+      base::MutexLock lock(mutex_);
+      tables::add_on_grid(move, grid_, *making_);
+    };
+    const base::JoinThreads working(base::start_threads(
+        1,
+        [&](int) {
+          try {
+            pool_.run(mine_.size(), work);
+          } catch (...) {
+            failure = std::current_exception();
+          }
+          base::MutexLock lock(mutex_);
+          working_ = false;
+          worked_.notify_all();
+        },
+        [] {}));
+    for (;;) {
+      const bool moved = poll();
+      base::MutexLock lock(mutex_);
+      if (!working_) break;
+      if (!moved) worked_.wait_until(mutex_, std::chrono::steady_clock::now() + kPause);
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  work_s_ = now_s() - begin_s;
+  times_.work_s += work_s_;
+  if (clock_ == 0) {
+    choose_grid(first);
+    for (const std::vector<double>& move : first) tables::add_on_grid(move, grid_, *making_);
+  }
+}
+
+void Clocks::choose_grid(const std::vector<std::vector<double>>& moves) {
+  double largest = 0;
+  for (const std::vector<double>& move : moves) {
+    for (const double number : move) {
+      if (!std::isfinite(number)) largest = number;
+      if (std::isfinite(largest)) largest = std::max(largest, std::abs(number));
+    }
+  }
+  const double begin_s = now_s();
+  for (const transport::Bytes& bytes :
+       transport::all_gather(transport_, std::as_bytes(std::span(&largest, 1)))) {
+    const auto theirs = transport::Unpacker(bytes).get<double>();
+    if (!std::isfinite(theirs)) {
+      throw Error(ErrorKind::kFailed, "the first steps are not finite: give a learning_rate");
+    }
+    largest = std::max(largest, theirs);
+  }
+  times_.wait_s += now_s() - begin_s;
+  grid_ = tables::grid_for(largest);
+}
+
+void Clocks::work(const Votes& votes) {
+  wait_for("answers of the other workers", [this] { return may_start(); });
+  look();
+  make_moves();
+  publish(votes, work_s_);
+  ++clock_;
+}
+
+void Clocks::publish(const Votes& votes, double work_s) {
+  const std::shared_ptr<std::vector<std::int64_t>> move = std::exchange(making_, nullptr);
+  own_.emplace_back(clock_, move);
+  // An answer that is there has the moves of two clocks ago.
+  while (own_.size() > 3) own_.pop_front();
+  const Slice at = slice(me_);
+  tables::add_exactly(std::span(*move).subspan(at.begin, at.size()), sum_);
+  arrived_[static_cast<std::size_t>(me_)] = clock_ + 1;
+  Header header;
+  header.kind = Header::kUpdate;
+  header.clock = clock_;
+  header.before = before_;
+  header.work_s = work_s;
+  header.votes = votes;
+  header.summary = making_summary_;
+  for (int other = 1; other < workers_; ++other) {
+    const int to = (me_ + other) % workers_;
+    send(to, header, move, slice(to));
+  }
+  Summary& summary = summaries_[before_ + clock_];
+  summary.of_workers.resize(static_cast<std::size_t>(workers_));
+  summary.of_workers[static_cast<std::size_t>(me_)] = making_summary_;
+  summary.votes.interrupted += votes.interrupted;
+  summary.votes.time_is_up += votes.time_is_up;
+  summary.votes.checkpoint_age_s += votes.checkpoint_age_s;
+  ++summary.come;
+  answer_due();
+}
+
+void Clocks::send(int to, const Header& header,
+                  std::shared_ptr<const std::vector<std::int64_t>> values, Slice part) {
+  Sending& sending = sending_.emplace_back();
+  sending.header = header.pack();
+  sending.header_request = transport_.send(to, kHeaderTag, sending.header);
+  times_.traffic.messages += 1;
+  times_.traffic.bytes += std::ssize(sending.header);
+  if (values == nullptr || part.size() == 0) return;
+  sending.values = std::move(values);
+  const auto bytes = std::as_bytes(std::span(*sending.values).subspan(part.begin, part.size()));
+  sending.payload_request = transport_.send(to, kPayloadTag, bytes);
+  times_.traffic.messages += 1;
+  times_.traffic.bytes += std::ssize(bytes);
+}
+
+void Clocks::expect_header(int from, Peer& peer) {
+  peer.payload = false;
+  peer.request = transport_.receive(from, kHeaderTag, peer.header_bytes);
+}
+
+bool Clocks::poll(int from, Peer& peer) {
+  if (peer.closed || !transport_.done(peer.request)) return false;
+  const std::size_t bytes = transport_.wait(peer.request);
+  if (!peer.payload) {
+    peer.header = Header::unpack(std::span(peer.header_bytes).first(bytes));
+    if (peer.header.kind == Header::kClose) {
+      peer.closed = true;
+      return true;
+    }
+    peer.payload = true;
+    peer.values.resize(slice(peer.header.kind == Header::kUpdate ? me_ : from).size());
+    if (!peer.values.empty()) {
+      peer.request =
+          transport_.receive(from, kPayloadTag, std::as_writable_bytes(std::span(peer.values)));
+      return true;
+    }
+  }
+  Header& header = peer.header;
+  if (header.kind == Header::kView) {
+    View& view = views_[static_cast<std::size_t>(from)];
+    ++view.answers;
+    view.cut = std::move(header.cut);
+    std::swap(view.values, peer.values);
+  } else {
+    Summary& summary = summaries_[header.before + header.clock];
+    summary.of_workers.resize(static_cast<std::size_t>(workers_));
+    summary.of_workers[static_cast<std::size_t>(from)] = std::move(header.summary);
+    summary.votes.interrupted += header.votes.interrupted;
+    summary.votes.time_is_up += header.votes.time_is_up;
+    summary.votes.checkpoint_age_s += header.votes.checkpoint_age_s;
+    ++summary.come;
+    take_update(from, header.clock, header.work_s, peer.values);
+  }
+  expect_header(from, peer);
+  return true;
+}
+
+void Clocks::take_update(int from, std::int64_t clock, double work_s,
+                         std::span<const std::int64_t> values) {
+  tables::add_exactly(values, sum_);
+  arrived_[static_cast<std::size_t>(from)] = clock + 1;
+  asked_.push_back({from, clock, now_s() + kPatience * work_s});
+}
+
+void Clocks::answer_due() {
+  if (asked_.empty()) return;
+  const std::int64_t come = least(arrived_);
+  const double time_s = now_s();
+  std::erase_if(asked_, [&](const Asked& asked) {
+    // The clock that needs the answer is the second after.
+    if (come < tables::required(asked.clock + 2, bound_)) return false;
+    if (come <= asked.clock && time_s < asked.due_s) return false;
+    Header header;
+    header.kind = Header::kView;
+    header.clock = asked.clock;
+    header.cut = arrived_;
+    send(asked.worker, header, std::make_shared<const std::vector<std::int64_t>>(sum_),
+         {0, sum_.size()});
+    return true;
+  });
+}
+
+bool Clocks::poll() {
+  bool moved = false;
+  for (int from = 0; from < workers_; ++from) {
+    if (from != me_) moved |= poll(from, *peers_[static_cast<std::size_t>(from)]);
+  }
+  answer_due();
+  std::erase_if(sending_, [&](Sending& sending) {
+    if (!transport_.done(sending.header_request)) return false;
+    if (sending.payload_request && !transport_.done(*sending.payload_request)) return false;
+    transport_.wait(sending.header_request);
+    if (sending.payload_request) transport_.wait(*sending.payload_request);
+    moved = true;
+    return true;
+  });
+  return moved;
+}
+
+void Clocks::wait_for(const char* what, const std::function<bool()>& come) {
+  const double begin_s = now_s();
+  double moved_s = begin_s;
+  while (!come()) {
+    if (poll()) {
+      moved_s = now_s();
+      continue;
+    }
+    if (now_s() - moved_s > transport_.deadline_s()) {
+      std::string silent;
+      for (int worker = 0; worker < workers_; ++worker) {
+        if (arrived_[static_cast<std::size_t>(worker)] > least(arrived_)) continue;
+        silent += fmt::format("{}{}", silent.empty() ? "" : ", ", worker);
+      }
+      throw Error(ErrorKind::kFailed,
+                  "clock {}: waited {:.0f} s for {}; the last clock of worker {} that came is {}",
+                  done(), now_s() - moved_s, what, silent, before_ + least(arrived_) - 1);
+    }
+    base::MutexLock lock(mutex_);
+    worked_.wait_until(mutex_, std::chrono::steady_clock::now() + kPause);
+  }
+  times_.wait_s += now_s() - begin_s;
+}
+
+tables::Stretch Clocks::drain() {
+  wait_for("the last moves of the other workers", [this] {
+    if (least(arrived_) < clock_ || !asked_.empty() || !sending_.empty()) return false;
+    for (int owner = 0; owner < workers_; ++owner) {
+      if (owner != me_ && views_[static_cast<std::size_t>(owner)].answers < clock_) return false;
+    }
+    return true;
+  });
+  const double begin_s = now_s();
+  std::size_t at = 0;
+  for (const transport::Bytes& bytes :
+       transport::all_gather(transport_, std::as_bytes(std::span(sum_)))) {
+    const std::size_t count = bytes.size() / sizeof(std::int64_t);
+    transport::Unpacker(bytes).get_raw(std::span(moved_).subspan(at, count));
+    at += count;
+  }
+  moves_.look(moved_, grid_ * tables::good_step(1) / shards_);
+  // All readers' lags, clock by clock.
+  tables::Stretch stretch{grid_, clock_, {}};
+  const auto all = transport::all_gather(transport_, std::as_bytes(std::span(lags_)));
+  const auto each = static_cast<std::size_t>(workers_) * static_cast<std::size_t>(workers_);
+  for (std::size_t clock = 0; clock < static_cast<std::size_t>(clock_); ++clock) {
+    for (const transport::Bytes& bytes : all) {
+      const auto* lags = reinterpret_cast<const std::int16_t*>(bytes.data());
+      stretch.lags.insert(stretch.lags.end(), lags + clock * each, lags + (clock + 1) * each);
+    }
+  }
+  times_.wait_s += now_s() - begin_s;
+  return stretch;
+}
+
+Clocks::Settled Clocks::settle(std::int64_t clock) {
+  const Summary& come = summaries_[clock];
+  wait_for("summaries of the other workers", [&] { return come.come == workers_; });
+  Settled settled{std::vector<double>(moves_.summary_size(), 0), come.votes};
+  for (const std::vector<double>& summaries : come.of_workers) {
+    for (std::size_t i = 0; i < summaries.size(); ++i) {
+      settled.summary[i % moves_.summary_size()] += summaries[i];
+    }
+  }
+  summaries_.erase(clock);
+  return settled;
+}
+
+void Clocks::close() {
+  for (int worker = 0; worker < workers_; ++worker) {
+    if (worker != me_) send(worker, {}, nullptr, {});
+  }
+  wait_for("the other workers to end", [this] {
+    return sending_.empty() && std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
+             return peer == nullptr || peer->closed;
+           });
+  });
+}
+
+}  // namespace meanwhile::job
