@@ -18,6 +18,7 @@ struct PlannedRun {
   Deployment deployment;
   std::optional<Exchange> exchange;  // not set: open
   bool send_is_open = false;         // the user has not set the parameter `send`
+  int staleness = 0;                 // of reads (tables/reads.h)
 };
 
 // How a run compares with its plan.

@@ -85,6 +85,9 @@ struct Entry {
   // Whether the learner is meant for data that differs from run to run, so that a warm start needs
   // no note.
   std::function<bool(const Json& parameters)> is_incremental = [](const Json&) { return false; };
+  // Whether training comes to a good model although reads are stale, so that `staleness` may be
+  // above 0.
+  std::function<bool(const Json& parameters)> dial = [](const Json&) { return false; };
   // What may be sent in a round when the user leaves the parameter `send` open; empty: the learner
   // has no choice.
   std::function<std::vector<std::string>(const Json& parameters)> send_choices = [](const Json&) {

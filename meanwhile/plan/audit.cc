@@ -12,6 +12,8 @@ using learn::Phase;
 
 namespace {
 
+constexpr double kWorthSaying = 0.05;  // of the seconds of training
+
 // The stretch of training; what it costs is what the work's rate is made of.
 const learn::Stretch* training(const Job& job) {
   for (const learn::Stretch& stretch : job.course) {
@@ -39,7 +41,7 @@ Json expected_round(const Expected& expected) {
 }
 
 Audit audit(const Expected& expected, const Measured& measured) {
-  const auto& [machine, job, setting, workers] = expected;
+  const auto& [machine, job, setting, workers, may_overlap] = expected;
   const Point point = predict(machine, job, setting, workers);
   const job::SecondsByPhase& spent = measured.seconds_by_phase;
   const auto rounds = static_cast<double>(spent.rounds);
@@ -97,6 +99,11 @@ Audit audit(const Expected& expected, const Measured& measured) {
         in_memory, machine.rate(cost.kernel, shape.sparse, cols, cost.outputs, width_of(shape)));
     audit.rate = {cost.kernel, shape.sparse, cols, cost.outputs, rate * scale, 1, width_of(shape)};
   }
+  // Threads add with the cores that work: there is nothing to overlap.
+  if (may_overlap && workers > 1 && setting.medium != Medium::kMemory) {
+    const Overlapped found = overlapped(spent.work, spent.exchange, spent.absorb);
+    if (found.saved >= kWorthSaying) audit.overlapped = found;
+  }
   return audit;
 }
 
@@ -109,7 +116,11 @@ std::string to_text(const Audit& audit) {
     if (std::max(part.predicted, part.measured) < 0.02 * audit.seconds.measured) continue;
     text += fmt::format("; {} {:.3g} s, took {:.3g}", name, part.predicted, part.measured);
   }
-  return text + fmt::format(" (machine {})\n", audit.machine);
+  text += fmt::format(" (machine {})\n", audit.machine);
+  if (audit.overlapped) {
+    text += fmt::format("staleness 1 would have saved {:.0f} %\n", 100 * audit.overlapped->saved);
+  }
+  return text;
 }
 
 }  // namespace meanwhile::plan

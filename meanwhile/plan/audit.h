@@ -15,6 +15,7 @@ struct Expected {
   Job job;
   Setting setting;
   int workers = 1;
+  bool may_overlap = false;  // the run is at staleness 0, and its learner allows staleness 1
 };
 
 // Of a round of training, as lines of metrics.jsonl carry it. THROWS as predict().
@@ -32,7 +33,8 @@ struct Measured {
 // The prediction is of as many rounds as there were.
 Audit audit(const Expected& expected, const Measured& measured);
 
-// "predicted 10 s, took 11 s (+10 %): work 9 s, took 10 s ..."
+// "predicted 10 s, took 11 s (+10 %): work 9 s, took 10 s ...", and a line that says what
+// staleness 1 would have saved.
 std::string to_text(const Audit& audit);
 
 }  // namespace meanwhile::plan

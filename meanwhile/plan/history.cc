@@ -65,6 +65,11 @@ Json to_json(const Audit& audit) {
                     {"cols", audit.rate.cols},     {"outputs", audit.rate.outputs},
                     {"flops", audit.rate.flops},   {"width", audit.rate.width}};
   }
+  if (audit.overlapped) {
+    json["staleness"] = {{"staleness", 1},
+                         {"seconds", audit.overlapped->seconds},
+                         {"saved", audit.overlapped->saved}};
+  }
   json["error"] = audit.seconds.error();
   return json;
 }

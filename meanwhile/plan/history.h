@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "meanwhile/plan/dial.h"
 #include "meanwhile/plan/predict.h"
 
 namespace meanwhile::plan {
@@ -27,6 +29,8 @@ struct Audit {
   std::map<std::string, Compared> seconds_by_phase;
   Compared bytes, requests, price;
   Rate rate;  // of the work, as measured; flops = 0: not known
+  // What staleness 1 would have made of the measured rounds; none where that is not worth a word.
+  std::optional<Overlapped> overlapped;
 };
 
 base::Json to_json(const Audit& audit);

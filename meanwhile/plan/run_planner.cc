@@ -95,6 +95,7 @@ Json RunPlanner::expect(const PlannedRun& run, const learn::RoundLearner& learne
   expected.job.course = learner.course(run.shape);
   expected.setting = setting_of(run);
   expected.workers = workers_of(run.deployment);
+  expected.may_overlap = run.staleness == 0 && run.entry.dial(run.parameters);
   try {
     Json round = expected_round(expected);
     expected_.emplace(std::move(expected));

@@ -85,6 +85,43 @@ def check_times_are_taken_as_they_are_written(box):
         expect(met == (needed <= seconds), f"--deadline {text}: {met}, {needed} s are needed")
 
 
+def check_json_of_plan_says_how_stale(box):
+    words = "plan lda --rows 1000000 --dims 5000 --nonzeros 100000000 --workers 8 --shards 32"
+    dial = box.json(words)["staleness"]
+    expect([s["staleness"] for s in dial["settings"]] == [0, 1, 4, 8] and "stragglers" not in dial, dial)
+    first = dial["settings"][0]
+    # Without stragglers it is the round that is planned.
+    planned = box.json(words)["points"][0]["round_seconds"]
+    expect(near(first["round_seconds"], planned, 1e-6) and first["mean_staleness"] == 0, (first, planned))
+    dial = box.json(f"{words} --stragglers 0.1")["staleness"]
+    expect([(s["staleness"], s["stealing"]) for s in dial["settings"]] ==
+           [(0, "none"), (0, "neighbour"), (1, "none"), (1, "neighbour"), (4, "none"), (8, "none")], dial)
+    expect(dial["stragglers"] == {"share": 0.1, "slowdown": 5, "rounds": 5, "one": False}, dial["stragglers"])
+    for setting in dial["settings"]:
+        expect(near(sum(setting["histogram"]), 1) and len(setting["histogram"]) == setting["staleness"] + 1, setting)
+        expect(near(setting["saved"] + 1, 2 - setting["round_seconds"] / dial["settings"][0]["round_seconds"]), setting)
+        expect(setting["buffer_bytes"] > 0, setting)
+    expect(dial["best"] in dial["settings"] and dial["why"] and dial["workers"] == 8, dial)
+    expect("staleness" not in box.json(f"{AZURE} --workers 8"), "kmeans waits for every round")
+    expect("staleness" not in box.json(words.replace("--workers 8", "--workers 1")), "one worker")
+
+
+def check_a_run_says_what_staleness_would_have_saved(box):
+    (box / "wide.libsvm").write_text(libsvm_text(300, 40000, 5))
+    (box / "mine.toml").write_text(PROFILE)
+    words = "train svm wide.libsvm --max-iter 8 --machine mine.toml --out"
+    said = box.run(f"{words} sgd --solver sgd", ranks=2).stderr
+    audit = box.record("sgd")["audit"]
+    took = [audit["seconds_by_phase"][name]["measured"] for name in ("work", "exchange", "absorb")]
+    saved = min(took[0], took[1]) / sum(took)
+    expect(("staleness" in audit) == (saved >= 0.05), (audit, saved))
+    expect((f"staleness 1 would have saved {100 * saved:.0f} %" in said) == (saved >= 0.05), said)
+    if "staleness" in audit:
+        expect(near(audit["staleness"]["saved"], saved, 1e-6), (audit, saved))
+    box.run(f"{words} lbfgs --solver lbfgs", ranks=2)
+    expect("staleness" not in box.record("lbfgs")["audit"], "a line search cannot be late")
+
+
 def check_a_plan_reads_the_shape_of_a_file(box):
     write_data(box)
     (box / "three.csv").write_text("a,b,y\n" + "".join(f"{i},{i * i % 7},{i % 3}\n" for i in range(30)))

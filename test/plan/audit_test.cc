@@ -106,6 +106,38 @@ TEST(Audit, LeavesOutWhatDidNotHappen) {
   EXPECT_LT(found.seconds.predicted, audit(expected(), measured()).seconds.predicted);
 }
 
+TEST(Audit, SaysWhatStaleness1WouldHaveSaved) {
+  Expected run = expected();
+  run.may_overlap = true;
+  Measured took = measured();
+  took.seconds_by_phase.exchange = 23;  // beside 50 s of work, 1 s of absorbing
+  const Audit found = audit(run, took);
+  ASSERT_TRUE(found.overlapped);
+  EXPECT_DOUBLE_EQ(found.overlapped->seconds, 51);
+  EXPECT_DOUBLE_EQ(to_json(found)["staleness"]["saved"], 23.0 / 74);
+  EXPECT_EQ(to_json(found)["staleness"]["staleness"], 1);
+  EXPECT_THAT(to_text(found), HasSubstr("\nstaleness 1 would have saved 31 %\n"));
+}
+
+TEST(Audit, SaysNothingOfStalenessThatCannotHelp) {
+  const auto expect_silence = [](const Expected& run, double exchange) {
+    Measured took = measured();
+    took.seconds_by_phase.exchange = exchange;
+    const Audit found = audit(run, took);
+    EXPECT_FALSE(to_json(found).contains("staleness"));
+    EXPECT_THAT(to_text(found), Not(HasSubstr("staleness")));
+  };
+  expect_silence(expected(), 23);  // the learner waits for every round
+  Expected run = expected();
+  run.may_overlap = true;
+  expect_silence(run, 2);  // below a twentieth
+  run.workers = 1;
+  expect_silence(run, 23);
+  run = expected(Medium::kMemory);
+  run.may_overlap = true;
+  expect_silence(run, 23);
+}
+
 void expect_work_again(Expected expected, const Measured& measured) {
   const Audit found = audit(expected, measured);
   ASSERT_GT(found.rate.flops, 0);

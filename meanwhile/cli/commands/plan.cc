@@ -13,6 +13,7 @@
 #include "meanwhile/base/file.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/commands/plan_picture.h"
+#include "meanwhile/cli/commands/plan_staleness.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/plan_flags.h"
 #include "meanwhile/cli/output/console.h"
@@ -68,6 +69,7 @@ class Plan {
         "--scaling", scaling_, {"strong", "weak", "scale-up"},
         "strong: these rows for all workers; weak: for each worker; scale-up: the best "
         "number of workers for these rows, twice as many, up to 64 times"));
+    stragglers_.add_to(table);
     plan(table.text("--svg", svg_, "draw the curves to this file")).type("FILE");
     plan(table.toggle("--json", json_, "print one JSON object"));
     table.footer(fmt::format(
@@ -90,10 +92,12 @@ class Plan {
   Json head() const;
   std::string table(std::span<const Point> points, const plan::Choice& choice) const;
   std::string answer(const plan::Choice& choice) const;
+  std::optional<plan::DialAdvice> dial(const Point& point) const;
   std::string shape_text() const;
   std::string wish_text(const plan::Choice& choice) const;
 
   PlanFlags flags_;
+  StragglerFlags stragglers_;
   std::string workers_, deadline_, scaling_ = "strong", svg_;
   double budget_ = -1;
   bool json_ = false;
@@ -138,6 +142,11 @@ int Plan::run(const Context& context) {
                 "--deadline and --budget: are for the same rows whatever the workers (--scaling "
                 "strong)");
   }
+  stragglers_.check();
+  if (scaling_ != "strong" && stragglers_.given()) {
+    throw Error(ErrorKind::kUsage,
+                "--stragglers: are for the same rows whatever the workers (--scaling strong)");
+  }
   check_not_read(svg_, flags_.all_read());
   const std::filesystem::path folder =
       svg_.empty() ? "." : std::filesystem::absolute(svg_).parent_path();
@@ -145,6 +154,12 @@ int Plan::run(const Context& context) {
     throw Error(ErrorKind::kUsage, "--svg: {} is not a directory", folder.string());
   }
   flags_.settle();
+  if (stragglers_.given() && !flags_.dial()) {
+    throw Error(ErrorKind::kUsage,
+                "--stragglers: {} with these parameters has no --staleness to choose; 'meanwhile "
+                "simulate' shows what stragglers cost",
+                flags_.entry().name);
+  }
   return scaling_ == "scale-up" ? scale_up(context) : strong(context);
 }
 
@@ -235,6 +250,15 @@ std::string Plan::answer(const plan::Choice& choice) const {
   return text;
 }
 
+// Nothing where there is no staleness to choose.
+std::optional<plan::DialAdvice> Plan::dial(const Point& point) const {
+  if (!flags_.dial() || scaling_ != "strong" || point.workers == 1) return std::nullopt;
+  plan::Setting setting = flags_.setting();
+  setting.exchange = point.by;
+  return plan::advise_dial(flags_.machine(), flags_.job(), setting, point.workers,
+                           stragglers_.stragglers());
+}
+
 int Plan::strong(const Context& context) {
   const std::vector<int> workers = this->workers();
   const bool weak = scaling_ == "weak";
@@ -243,6 +267,8 @@ int Plan::strong(const Context& context) {
            : plan::curve(flags_.machine(), flags_.job(), flags_.setting(), workers,
                          flags_.fixed_exchange());
   const plan::Choice choice = plan::choose(points, wish_);
+  const std::optional<plan::DialAdvice> dial = this->dial(choice.answer);
+  const int dialled = choice.answer.workers;
   if (!svg_.empty()) base::write_file(svg_, plan_svg(points, choice, error(), flags_));
   if (json_) {
     Json json = head();
@@ -256,15 +282,16 @@ int Plan::strong(const Context& context) {
     by_wish["worth"] = point_json(choice.worth);
     if (choice.in_time) by_wish["deadline"] = point_json(*choice.in_time);
     if (choice.within_budget) by_wish["budget"] = point_json(*choice.within_budget);
+    if (dial) json["staleness"] = dial_json(*dial, stragglers_.stragglers(), dialled);
     context.console.out(json_line(json));
   } else {
     const Json about = head();
     context.console.out(fmt::format(
-        "{} of {}, {} at most, on {} ({})\n{}\n\n{}\n{}\n{}{}", flags_.entry().name, shape_text(),
+        "{} of {}, {} at most, on {} ({})\n{}\n\n{}\n{}\n{}{}{}", flags_.entry().name, shape_text(),
         base::counted(about["rounds"].get<double>(), "round"), flags_.machine().name,
         job::runtime_name(flags_.setting().medium), flags_.machine().description,
         table(points, choice), plan_text(points, choice, context.console.width()), answer(choice),
-        wish_text(choice)));
+        wish_text(choice), dial ? dial_text(*dial, stragglers_.stragglers(), dialled) : ""));
   }
   if (choice.met) return kExitDone;
   std::string wish;

@@ -239,6 +239,7 @@ void PlanFlags::settle_setting() {
 
 void PlanFlags::settle() {
   const base::Json parameters = learn::settle(entry_, nullptr, parameters_->given());
+  dial_ = entry_.dial(parameters);
   machine_ = named_machine(machine_name_);
   history_ = plan::recall(machine_.file);
   plan::refine(machine_, history_);

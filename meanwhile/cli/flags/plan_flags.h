@@ -26,6 +26,7 @@ class PlanFlags {
   const plan::Machine& machine() const { return machine_; }
   const plan::Job& job() const { return job_; }
   const plan::Setting& setting() const { return setting_; }
+  bool dial() const { return dial_; }  // the learner allows a staleness above 0
   bool fixed_exchange() const { return exchange_ != "auto"; }
   const plan::History& history() const { return history_; }
   const learn::Entry& entry() const { return entry_; }
@@ -45,6 +46,7 @@ class PlanFlags {
   double rounds_ = 0;
   std::string degrees_, machine_name_, runtime_ = "auto", exchange_ = "auto";
   int shards_ = 0;
+  bool dial_ = false;
   plan::Machine machine_;
   plan::History history_;
   plan::Job job_;

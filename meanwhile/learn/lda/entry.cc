@@ -133,6 +133,7 @@ Entry entry() {
     return std::make_unique<LdaModel>(load_model(file));
   };
   entry.is_incremental = [](const Json&) { return true; };
+  entry.dial = [](const Json&) { return true; };
   entry.send_choices = [](const Json&) { return std::vector<std::string>{"model", "gradient"}; };
   entry.max_staleness = [](const Json&) { return kAnyLag; };
   entry.measures_shown = {"perplexity_bound", "held_out_perplexity", "coherence_npmi"};

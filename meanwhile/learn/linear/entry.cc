@@ -117,6 +117,10 @@ Entry entry(Kind kind) {
     return std::make_unique<LinearModel>(load_model(file));
   };
   entry.is_incremental = by_sgd;
+  // Means of models may be late. A line search needs the gradient at the point that it asks about.
+  entry.dial = [](const Json& parameters) {
+    return by_sgd(parameters) && parameters.at("send") == "model";
+  };
   // Other solvers than sgd send what they need.
   entry.send_choices = [](const Json& parameters) {
     return by_sgd(parameters) ? std::vector<std::string>{"model", "gradient"}
