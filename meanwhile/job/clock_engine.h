@@ -11,19 +11,12 @@
 #include <optional>
 #include <string>
 
+#include "meanwhile/job/clock_options.h"
 #include "meanwhile/job/clocks.h"
 #include "meanwhile/job/sum_engine.h"
 #include "meanwhile/tables/reads_log.h"
 
 namespace meanwhile::job {
-
-struct ClockOptions {
-  int staleness = 2;
-  double checkpoint_s = 10;      // as LoopOptions::checkpoint_seconds
-  tables::RecordedRun run = {};  // what the record is of
-  // The record of the run that is resumed; null: it begins.
-  const tables::ReadsLog* before = nullptr;
-};
 
 class ClockEngine final : public Engine {
  public:

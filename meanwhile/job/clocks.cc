@@ -8,6 +8,7 @@
 
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/error.h"
+#include "meanwhile/job/clock_messages.h"
 #include "meanwhile/tables/fixed_point.h"
 #include "meanwhile/transport/collect.h"
 #include "meanwhile/transport/pack.h"
@@ -20,9 +21,6 @@ using base::now_s;
 
 namespace {
 
-constexpr int kHeaderTag = 10, kPayloadTag = 11;
-// An answer waits for others that are about to come, so long in parts of a clock's work.
-constexpr double kPatience = 0.4;
 // Between two looks at messages, when nothing moves.
 constexpr auto kPause = std::chrono::microseconds(100);
 
@@ -31,57 +29,6 @@ std::int64_t least(std::span<const std::int64_t> clocks) {
 }
 
 }  // namespace
-
-// What a message is; of those with a payload, that follows with a tag of its own.
-struct Clocks::Header {
-  enum Kind : std::int32_t { kUpdate, kView, kClose } kind = kClose;
-  std::int64_t clock = 0;  // of the stretch
-  std::int64_t before = 0;
-  double work_s = 0;
-  Votes votes = {};
-  std::vector<std::int64_t> cut = {};  // of a view
-  std::vector<double> summary = {};    // of an update: shard by shard
-
-  transport::Bytes pack() const {
-    transport::Packer packer;
-    packer.put(kind);
-    packer.put(clock);
-    packer.put(before);
-    packer.put(work_s);
-    packer.put(votes);
-    packer.put_list(std::span<const std::int64_t>(cut));
-    packer.put_list(std::span<const double>(summary));
-    return packer.take();
-  }
-  static Header unpack(std::span<const std::byte> bytes) {
-    transport::Unpacker unpacker(bytes);
-    Header header;
-    header.kind = unpacker.get<Kind>();
-    header.clock = unpacker.get<std::int64_t>();
-    header.before = unpacker.get<std::int64_t>();
-    header.work_s = unpacker.get<double>();
-    header.votes = unpacker.get<Votes>();
-    header.cut = unpacker.get_list<std::int64_t>();
-    header.summary = unpacker.get_list<double>();
-    return header;
-  }
-};
-
-struct Clocks::Peer {
-  transport::Bytes header_bytes;
-  transport::Request request = 0;  // of the header, or of the payload
-  bool payload = false;
-  bool closed = false;
-  Header header;
-  std::vector<std::int64_t> values;
-};
-
-struct Clocks::Sending {
-  transport::Bytes header;
-  std::shared_ptr<const std::vector<std::int64_t>> values;
-  transport::Request header_request = 0;
-  std::optional<transport::Request> payload_request;
-};
 
 Clocks::Clocks(transport::Transport& transport, learn::Moves& moves, base::ThreadPool& pool,
                int shards, int staleness)
@@ -166,8 +113,7 @@ void Clocks::look() {
       times_.most = std::max(times_.most, stale);
     }
   }
-  // Steps are shortened as with a lag of one round, which is what reads mostly have.
-  moves_.look(moved_, grid_ * tables::good_step(1) / shards_);
+  moves_.look(moved_, tables::unit_of(grid_, shards_));
 }
 
 // Works on my shards, on another thread than the transport's.
@@ -284,105 +230,6 @@ void Clocks::publish(const Votes& votes, double work_s) {
   answer_due();
 }
 
-void Clocks::send(int to, const Header& header,
-                  std::shared_ptr<const std::vector<std::int64_t>> values, Slice part) {
-  Sending& sending = sending_.emplace_back();
-  sending.header = header.pack();
-  sending.header_request = transport_.send(to, kHeaderTag, sending.header);
-  times_.traffic.messages += 1;
-  times_.traffic.bytes += std::ssize(sending.header);
-  if (values == nullptr || part.size() == 0) return;
-  sending.values = std::move(values);
-  const auto bytes = std::as_bytes(std::span(*sending.values).subspan(part.begin, part.size()));
-  sending.payload_request = transport_.send(to, kPayloadTag, bytes);
-  times_.traffic.messages += 1;
-  times_.traffic.bytes += std::ssize(bytes);
-}
-
-void Clocks::expect_header(int from, Peer& peer) {
-  peer.payload = false;
-  peer.request = transport_.receive(from, kHeaderTag, peer.header_bytes);
-}
-
-bool Clocks::poll(int from, Peer& peer) {
-  if (peer.closed || !transport_.done(peer.request)) return false;
-  const std::size_t bytes = transport_.wait(peer.request);
-  if (!peer.payload) {
-    peer.header = Header::unpack(std::span(peer.header_bytes).first(bytes));
-    if (peer.header.kind == Header::kClose) {
-      peer.closed = true;
-      return true;
-    }
-    peer.payload = true;
-    peer.values.resize(slice(peer.header.kind == Header::kUpdate ? me_ : from).size());
-    if (!peer.values.empty()) {
-      peer.request =
-          transport_.receive(from, kPayloadTag, std::as_writable_bytes(std::span(peer.values)));
-      return true;
-    }
-  }
-  Header& header = peer.header;
-  if (header.kind == Header::kView) {
-    View& view = views_[static_cast<std::size_t>(from)];
-    ++view.answers;
-    view.cut = std::move(header.cut);
-    std::swap(view.values, peer.values);
-  } else {
-    Summary& summary = summaries_[header.before + header.clock];
-    summary.of_workers.resize(static_cast<std::size_t>(workers_));
-    summary.of_workers[static_cast<std::size_t>(from)] = std::move(header.summary);
-    summary.votes.interrupted += header.votes.interrupted;
-    summary.votes.time_is_up += header.votes.time_is_up;
-    summary.votes.checkpoint_age_s += header.votes.checkpoint_age_s;
-    ++summary.come;
-    take_update(from, header.clock, header.work_s, peer.values);
-  }
-  expect_header(from, peer);
-  return true;
-}
-
-void Clocks::take_update(int from, std::int64_t clock, double work_s,
-                         std::span<const std::int64_t> values) {
-  tables::add_exactly(values, sum_);
-  arrived_[static_cast<std::size_t>(from)] = clock + 1;
-  asked_.push_back({from, clock, now_s() + kPatience * work_s});
-}
-
-void Clocks::answer_due() {
-  if (asked_.empty()) return;
-  const std::int64_t come = least(arrived_);
-  const double time_s = now_s();
-  std::erase_if(asked_, [&](const Asked& asked) {
-    // The clock that needs the answer is the second after.
-    if (come < tables::required(asked.clock + 2, bound_)) return false;
-    if (come <= asked.clock && time_s < asked.due_s) return false;
-    Header header;
-    header.kind = Header::kView;
-    header.clock = asked.clock;
-    header.cut = arrived_;
-    send(asked.worker, header, std::make_shared<const std::vector<std::int64_t>>(sum_),
-         {0, sum_.size()});
-    return true;
-  });
-}
-
-bool Clocks::poll() {
-  bool moved = false;
-  for (int from = 0; from < workers_; ++from) {
-    if (from != me_) moved |= poll(from, *peers_[static_cast<std::size_t>(from)]);
-  }
-  answer_due();
-  std::erase_if(sending_, [&](Sending& sending) {
-    if (!transport_.done(sending.header_request)) return false;
-    if (sending.payload_request && !transport_.done(*sending.payload_request)) return false;
-    transport_.wait(sending.header_request);
-    if (sending.payload_request) transport_.wait(*sending.payload_request);
-    moved = true;
-    return true;
-  });
-  return moved;
-}
-
 void Clocks::wait_for(const char* what, const std::function<bool()>& come) {
   const double begin_s = now_s();
   double moved_s = begin_s;
@@ -423,7 +270,7 @@ tables::Stretch Clocks::drain() {
     transport::Unpacker(bytes).get_raw(std::span(moved_).subspan(at, count));
     at += count;
   }
-  moves_.look(moved_, grid_ * tables::good_step(1) / shards_);
+  moves_.look(moved_, tables::unit_of(grid_, shards_));
   // All readers' lags, clock by clock.
   tables::Stretch stretch{grid_, clock_, {}};
   const auto all = transport::all_gather(transport_, std::as_bytes(std::span(lags_)));

@@ -1,17 +1,17 @@
 // The clocks of one worker of a run whose workers do not wait for each other at every round.
 //
-// The model is cut into slices, one a worker, who owns it: it adds what all workers' clocks change
-// in the slice. After a clock a worker sends each owner the slice of its move, and begins the next
-// clock with what it knows. The owner answers with its present sum, and with how many clocks of each
-// worker are in it. So an exchange takes as many bytes as allreduce, and goes on beside the work of
-// a clock:
+// The model is cut into slices, one a worker, which owns it: it adds what all workers' clocks
+// change in the slice. After a clock a worker sends each owner the slice of its move, and begins
+// the next clock with what it knows. The owner answers with its present sum, and with how many
+// clocks of each worker are in it. So an exchange takes as many bytes as allreduce, and goes on
+// beside the work of a clock:
 //
 //   clock k    needs the answers to the moves of clock k - 2
 //   answer     to the move of clock c, when clocks 0 .. c + 1 - s of all workers are in the sum; if
 //              others are about to come, they are waited for, at most kPatience of a clock's work
 //
-// A worker adds its own moves that an answer lacks. Which clocks every read saw is recorded. Memory:
-// the model five times, of it three times as moves under way, whatever the staleness.
+// A worker adds its own moves that an answer lacks. Which clocks every read saw is recorded.
+// Memory: the model five times, of it three times as moves under way, whatever the staleness.
 #pragma once
 
 #include <cstdint>

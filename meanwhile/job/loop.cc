@@ -16,6 +16,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/trace.h"
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/job/settle_staleness.h"
 
 namespace meanwhile::job {
 
@@ -58,6 +59,7 @@ class Loop {
   void record(const Round& round, double begin_s);
   void record_preparing();
   learn::State state() const;
+  void write_reads();
   void checkpoint();
   void finish();
 
@@ -182,7 +184,16 @@ void Loop::record_preparing() {
 learn::State Loop::state() const {
   learn::State state = engine_.state();
   if (state.learner.empty()) state.learner = engine_.name();
+  if (const tables::ReadsLog* log = engine_.reads(); log != nullptr && !log->stretches().empty()) {
+    state.about["reads"] = reads_json(*log);
+  }
   return state;
+}
+
+// Before the state that names it.
+void Loop::write_reads() {
+  const tables::ReadsLog* log = engine_.reads();
+  if (log != nullptr && !log->stretches().empty()) run_->write_reads(log->bytes());
 }
 
 void Loop::checkpoint() {
@@ -193,6 +204,7 @@ void Loop::checkpoint() {
       engine_.save_memory(run_ == nullptr ? "" : run_->checkpoint_memory(result_.rounds));
   changed_ = false;
   if (run_ == nullptr) return;
+  write_reads();
   run_->write_checkpoint(result_.rounds, state(), options_.data_sha256, memory);
   checkpoint_s_ = now_s();
   trace({"checkpoint", 0, -1, begin_s, checkpoint_s_});
@@ -208,6 +220,7 @@ void Loop::finish() {
   } else {
     const SavedMemory memory = engine_.save_memory(run_ == nullptr ? "" : run_->model_memory());
     if (run_ != nullptr) {
+      write_reads();
       run_->write_model(result_.rounds, last, options_.data_sha256, memory,
                         result_.done ? result_.stopped_because : "");
     }

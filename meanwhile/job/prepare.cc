@@ -16,12 +16,12 @@
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/load.h"
 #include "meanwhile/job/load_whole.h"
+#include "meanwhile/job/settle_staleness.h"
 #include "meanwhile/learn/lagged.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/settle.h"
 #include "meanwhile/learn/state_file.h"
 #include "meanwhile/learn/table_state.h"
-#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::job {
 
@@ -32,45 +32,6 @@ using base::Json;
 using base::parameter;
 
 namespace {
-
-// Unless the spec says otherwise, the answer depends on the same things as in the run to resume.
-template <class T>
-T keep(const std::optional<T>& given, const char* name, T otherwise, SettledRun& run) {
-  if (!run.resumed) return given.value_or(otherwise);
-  T before = otherwise;
-  try {
-    before = run.resumed->record.value(name, otherwise);
-  } catch (const Json::exception&) {
-    throw Error(ErrorKind::kInput, "{}/run.json: its {} is not understood",
-                run.spec.resume.string(), name);
-  }
-  if (given && *given != before) {
-    run.notes.push_back(
-        fmt::format("{} was {} in {}; the model will not be what that run alone would have given",
-                    name, before, run.spec.resume.string()));
-  }
-  return given.value_or(before);
-}
-
-void check_staleness(SettledRun& run) {
-  if (run.staleness < 0 || run.staleness > tables::kUnbounded) {
-    throw Error(ErrorKind::kInput, "{}: found {}, expected 0 to {}", parameter("staleness"),
-                run.staleness, tables::kUnbounded);
-  }
-  if (run.staleness == 0) return;
-  if (run.staleness > run.entry->max_staleness(run.parameters)) {
-    throw Error(ErrorKind::kUsage,
-                "{}: a round of {} needs the sums of all rounds before it; staleness is for "
-                "stochastic steps, as linear models take with `solver` sgd and lda takes",
-                parameter("staleness"), run.entry->name);
-  }
-  if (run.staleness >= 2) {
-    run.notes.push_back(fmt::format(
-        "all sums are absorbed {} rounds late: steps longer than {:.2g} of those that are best "
-        "without a lag diverge; staleness 1 needs no shorter ones",
-        run.staleness, tables::largest_step(run.staleness)));
-  }
-}
 
 // The words that the run to resume knows; none where its learner has no use for words.
 std::shared_ptr<const data::Vocabulary> known_words(const SettledRun& run) {
@@ -208,7 +169,9 @@ void ResumedRun::seal_state(const fs::path& path) const {
 }
 
 SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
-  SettledRun run{spec, &registry.at(spec.learner), {}, 0, 0, {}, 0, {}, {}};
+  SettledRun run;
+  run.spec = spec;
+  run.entry = &registry.at(spec.learner);
   if (!spec.resume.empty()) {
     learn::Reading reading{spec.read.unsealed};
     run.resumed.emplace(spec.resume, reading);
@@ -240,8 +203,7 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   std::optional<learn::Resumed> before;
   if (run.resumed) before = {run.resumed->parameters, run.resumed->state.has_value()};
   run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
-  run.staleness = keep<int>(spec.staleness, "staleness", 0, run);
-  check_staleness(run);
+  settle_staleness(run);
   return run;
 }
 
@@ -297,14 +259,18 @@ std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const L
                                                   Observer& observer) {
   auto learner = make_without_lag(run, loaded, observer);
   const bool goes_on = run.resumed && run.resumed->state && !loaded.other_data;
-  return learn::with_lag(std::move(learner), run.staleness,
-                         goes_on ? &*run.resumed->state : nullptr);
+  const data::SafetensorsFile* state = goes_on ? &*run.resumed->state : nullptr;
+  if (run.replayed != nullptr) {
+    return with_replay(std::move(learner), *run.entry, run.parameters, run.replayed, state);
+  }
+  return learn::with_lag(std::move(learner), run.is_fresh() ? 0 : run.bound.staleness, state);
 }
 
 std::unique_ptr<learn::RoundLearner> make_twin(const SettledRun& run, const LoadedRun& loaded,
                                                const Deployment& deployment) {
-  const bool overlap = run.staleness > 0 && deployment.medium != Medium::kStorage &&
-                       deployment.workers == 1 && deployment.threads > 1;
+  const bool overlap = run.bound.staleness > 0 && !run.is_fresh() &&
+                       deployment.medium != Medium::kStorage && deployment.workers == 1 &&
+                       deployment.threads > 1;
   Observer silent;  // the user was told when the first one was made
   return overlap ? make_learner(run, loaded, silent) : nullptr;
 }

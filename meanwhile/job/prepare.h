@@ -15,6 +15,7 @@
 #include "meanwhile/job/run_spec.h"
 #include "meanwhile/job/runtime.h"
 #include "meanwhile/learn/registry.h"
+#include "meanwhile/tables/reads_log.h"
 
 namespace meanwhile::job {
 
@@ -40,9 +41,13 @@ struct SettledRun {
   const learn::Entry* entry = nullptr;  // of the registry
   base::Json parameters;
   std::uint64_t seed = 0;
-  int shards = 0;    // 0: by the size of the data
-  std::string eval;  // empty: none
-  int staleness = 0;
+  int shards = 0;       // 0: by the size of the data
+  std::string eval;     // empty: none
+  tables::Bound bound;  // staleness of reads
+  // Of fresh reads: the record to repeat, or that of the run to resume; null: none.
+  std::shared_ptr<const tables::ReadsLog> replayed = {}, recorded = {};
+
+  bool is_fresh() const { return bound.reads == tables::Reads::kFresh; }
   std::optional<ResumedRun> resumed;
   std::vector<std::string> notes;  // for the user
   std::string asked_out = {};      // `out` of the spec, before it was filled in

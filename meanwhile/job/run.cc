@@ -21,7 +21,6 @@
 #include <system_error>
 
 #include "meanwhile/base/counted.h"
-#include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/host.h"
 #include "meanwhile/base/simd.h"
@@ -31,6 +30,7 @@
 #include "meanwhile/job/prepare.h"
 #include "meanwhile/job/run_record.h"
 #include "meanwhile/job/same_run.h"
+#include "meanwhile/job/settle_staleness.h"
 #include "meanwhile/transport/collect.h"
 
 namespace meanwhile::job {
@@ -56,6 +56,7 @@ class WorkerRun {
     const Deployment deployment = runtime_.deployment();
     if (worker_.transport != nullptr) check_same_run(*worker_.transport, run_);
     loaded_ = load(run_, worker_, observer_);
+    check_replay(run_, loaded_.part);
     note_idle(loaded_.part, deployment.workers * deployment.threads, observer_);
     begin_record();
     if (run_.spec.plan && planner_ != nullptr) follow_plan();
@@ -100,7 +101,8 @@ class WorkerRun {
             static_cast<int>(loaded_.part.shards.size()),
             runtime_.deployment(),
             exchange,
-            !run_.spec.parameters.contains("send")};
+            !run_.spec.parameters.contains("send"),
+            run_.bound.staleness};
   }
 
   std::string exchange_name() const {
@@ -125,7 +127,8 @@ class WorkerRun {
               {"shards", loaded_.part.shards.size()},
               {"runtime", runtime_.deployment().runtime},
               {"exchange", exchange_name()},
-              {"staleness", run_.staleness},
+              {"staleness", run_.bound.staleness},
+              {"reads", run_.is_fresh() ? "fresh" : "fixed"},
               {"simd", base::simd_target()},
               {"data", shape_json(loaded_.part)},
               {"seconds", {{"load", loaded_.load_s}}}};
@@ -274,10 +277,11 @@ class WorkerRun {
 
   void train(learn::RoundLearner& learner, learn::RoundLearner* twin) {
     Training training{run_.spec, *run_.entry, run_.parameters, learner, loaded_.part, observer_};
-    training.twin = twin;
+    training.twin = twin, training.replayed = run_.replayed.get();
     if (loaded_.eval) training.eval = &*loaded_.eval;
     training.seed = run_.seed;
-    training.staleness = run_.staleness;
+    training.staleness = run_.bound.staleness;
+    training.clocks = clock_options(run_, loaded_.part);
     training.resumed = run_.resumed.has_value();
     training.rounds_done = run_.resumed ? run_.resumed->rounds : 0;
     if (run_.resumed && run_.resumed->state) {
@@ -367,7 +371,7 @@ SettledRun settle_with_out(const RunSpec& spec, const learn::Registry& registry)
 }  // namespace
 
 void check(const RunSpec& spec, const learn::Registry& registry) {
-  static_cast<void>(settle_with_out(spec, registry));
+  settle_with_out(spec, registry);
 }
 
 RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& runtime,

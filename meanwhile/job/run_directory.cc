@@ -285,6 +285,11 @@ void RunDirectory::write_metrics(std::string_view lines) {
   base::write_file(path_ / "metrics.jsonl", lines);
 }
 
+void RunDirectory::write_reads(std::span<const std::byte> bytes) {
+  base::write_file(path_ / "reads.bin",
+                   std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
 void RunDirectory::write_trace(const base::Trace& trace) {
   base::write_file(path_ / "trace.json", trace.json(), base::Sync::kNone);
 }

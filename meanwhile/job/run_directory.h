@@ -87,6 +87,8 @@ class RunDirectory {
   // What another process made of them, whole.
   void write_model(std::span<const std::byte> file);
   void write_metrics(std::string_view lines);
+  // The record of reads (tables/reads_log.h), as reads.bin.
+  void write_reads(std::span<const std::byte> bytes);
   void write_trace(const base::Trace& trace);
 
   // Undoes create(): removes the directory and those above that were made for it, and puts back the

@@ -11,6 +11,7 @@
 #include "meanwhile/data/files/read.h"
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/learner.h"
+#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::job {
 
@@ -26,6 +27,8 @@ struct RunSpec {
   std::optional<std::string> eval = {};  // a file of held-out rows
   // How many rounds old the model that a worker reads may be: see tables/reads.h. 0 where not set.
   std::optional<int> staleness = {};
+  std::optional<tables::Reads> reads = {};  // not set: fixed up to staleness 1, fresh above
+  std::filesystem::path replay = {};        // a run whose reads are repeated; empty: none
 
   std::filesystem::path resume = {};  // the run directory to continue; empty: a new run
   // The run directory to write; empty: that of `resume`, or runs/LEARNER-N.

@@ -22,6 +22,7 @@ Trained train_here(const Worker& worker, const Training& training, int threads) 
   options.exchange = training.exchange;
   options.eval = training.eval;
   options.twin = training.twin;
+  options.clocks = training.clocks;
   options.predicted = training.predicted;
   options.resumed_from = training.resumed_from;
   return {train(training.learner, training.part, options, training.directory,

@@ -61,9 +61,11 @@ struct Training {
   data::Part* eval = nullptr;           // held-out rows, or none
   learn::RoundLearner* twin = nullptr;  // as TrainOptions::twin
   std::uint64_t seed = 0;
-  int staleness = 0;                // what `learner` was made with
-  std::int64_t rounds_done = 0;     // behind the learner's state
-  std::int64_t metrics_lines = -1;  // of metrics.jsonl behind it; -1: unknown
+  int staleness = 0;                           // what `learner` was made with
+  std::optional<ClockOptions> clocks = {};     // fresh reads; not set: rounds
+  const tables::ReadsLog* replayed = nullptr;  // that `learner` repeats; null: none
+  std::int64_t rounds_done = 0;                // behind the learner's state
+  std::int64_t metrics_lines = -1;             // of metrics.jsonl behind it; -1: unknown
   bool resumed = false;
   // The file of the state that the learner was restored from, for the memory of shards. Empty: a
   // new run, or other data, whose shards have none.

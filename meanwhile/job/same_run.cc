@@ -75,11 +75,13 @@ Json identity_of(const SettledRun& run) {
                    {"seed", run.seed},
                    {"shards", run.shards},
                    {"eval", run.eval},
-                   {"staleness", run.staleness},
+                   {"staleness", run.bound.staleness},
                    {"exchange", exchange},
                    {"plan", spec.plan},
                    {"resume", spec.resume.string()},
                    {"out", run.asked_out}};
+  identity["reads"] = run.is_fresh() ? "fresh" : "fixed";
+  identity["replay"] = spec.replay.string();
   identity["label_column"] = spec.read.label_column;
   identity["weight_column"] = spec.read.weight_column;
   identity["ignore_column"] = spec.read.ignore_columns;

@@ -6,8 +6,10 @@
 #include "meanwhile/base/memory.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/data/deal.h"
+#include "meanwhile/job/clock_engine.h"
 #include "meanwhile/job/pipeline_engine.h"
 #include "meanwhile/job/sum_engine.h"
+#include "meanwhile/transport/threads.h"
 
 namespace meanwhile::job {
 
@@ -30,8 +32,18 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
       .rounds_done = options.rounds_done,
       .resumed_from = options.resumed_from};
   TrainResult result;
+  std::unique_ptr<transport::ThreadGroup> alone;  // of a worker without others
   std::unique_ptr<Engine> engine;
-  if (options.twin != nullptr && workers == 1) {
+  if (options.clocks) {
+    SumOptions clocked = sum;
+    if (clocked.transport == nullptr) {
+      alone = std::make_unique<transport::ThreadGroup>(1);
+      clocked.transport = &alone->member(0);
+    }
+    auto made = std::make_unique<ClockEngine>(learner, data, clocked, *options.clocks);
+    result.threads = made->threads();
+    engine = std::move(made);
+  } else if (options.twin != nullptr && workers == 1) {
     auto made = std::make_unique<PipelineEngine>(learner, *options.twin, data, sum);
     result.threads = made->threads();
     engine = std::move(made);

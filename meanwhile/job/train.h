@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/part.h"
+#include "meanwhile/job/clock_options.h"
 #include "meanwhile/job/exchange.h"
 #include "meanwhile/job/loop.h"
 #include "meanwhile/job/run_directory.h"
@@ -33,6 +35,7 @@ struct TrainOptions {
   // A second learner in the same state, for rounds that overlap in one process
   // (pipeline_engine.h); null: they do not. Of no use with other workers.
   learn::RoundLearner* twin = nullptr;
+  std::optional<ClockOptions> clocks = {};  // workers do not wait for each other at every round
   base::Json predicted = {};  // of a round of training: goes to every line of metrics.jsonl
   // The file that the learner was restored from. Needed by learners with shard memory, whose files
   // lie beside it.

@@ -86,16 +86,17 @@ struct Entry {
   // no note.
   std::function<bool(const Json& parameters)> is_incremental = [](const Json&) { return false; };
   // Whether training comes to a good model although reads are stale, so that `staleness` may be
-  // above 0.
+  // above 0: RoundLearner::max_lag() is not 0 in most rounds.
   std::function<bool(const Json& parameters)> dial = [](const Json&) { return false; };
+  // Why the model of a learner with a dial is no sum of moves (moves.h), as the end of a sentence;
+  // empty: it is one. `held_out`: it is measured on held-out rows.
+  std::function<std::string(const Json& parameters, bool held_out)> why_no_moves =
+      [](const Json&, bool) { return "this learner needs whole sums"; };
   // What may be sent in a round when the user leaves the parameter `send` open; empty: the learner
   // has no choice.
   std::function<std::vector<std::string>(const Json& parameters)> send_choices = [](const Json&) {
     return std::vector<std::string>();
   };
-
-  // The largest staleness that a stage of the learner allows (RoundLearner::max_lag).
-  std::function<int(const Json& parameters)> max_staleness = [](const Json&) { return 0; };
 
   // Fields of the last round's record (Outcome::record) that `train` shows, and those that its
   // JSON holds.

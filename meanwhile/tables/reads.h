@@ -73,4 +73,8 @@ inline double largest_step(int lag) {
 // times with 0.5, and not at all with 1.
 inline double good_step(int lag) { return lag == 0 ? 1 : 0.7 * largest_step(lag); }
 
+// What a unit of moves on a grid changes in the model, which takes their mean over the shards.
+// Steps are those of a lag of one round, which is what fresh reads mostly have.
+inline double unit_of(double grid, int shards) { return grid * good_step(1) / shards; }
+
 }  // namespace meanwhile::tables

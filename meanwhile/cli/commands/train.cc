@@ -18,6 +18,7 @@
 #include "meanwhile/cli/output/run_observer.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/job/run.h"
+#include "meanwhile/job/settle_staleness.h"
 #include "meanwhile/plan/run_planner.h"
 #include "meanwhile/runtime/mpi.h"
 #include "meanwhile/runtime/storage/storage_runtime.h"
@@ -207,10 +208,11 @@ int Train::run(const Context& context) {
       return run_on(context, spec, runtime);
     }
     case Medium::kMemory: {
-      runtime::Threads runtime({.threads = threads_,
-                                .fixed = threads_flag_.given(),
-                                .as_workers = spec.exchange.has_value(),
-                                .timeout_s = timeout_});
+      runtime::Threads runtime(
+          {.threads = threads_,
+           .fixed = threads_flag_.given(),
+           .as_workers = spec.exchange.has_value() || job::asks_for_fresh(spec),
+           .timeout_s = timeout_});
       return run_on(context, spec, runtime);
     }
   }

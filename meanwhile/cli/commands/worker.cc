@@ -64,10 +64,11 @@ class WorkerCommand {
     options.timeout_s = timeout_;
     options.stop = stop;
     options.about = runtime::worker_about();
+    const auto replayed = runtime::replayed_by(*job, *opened->store.blobs);
     const runtime::WorkerResult result = [&] {
       Progress progress(console);
       return runtime::work(opened->store, opened->meter, *job,
-                           runtime::learner_of(context.registry, *job), options,
+                           runtime::learner_of(context.registry, *job, replayed), options,
                            [&](const job::RoundEvent& event) { progress.round(event); });
     }();
     return report(context, options.id, result);

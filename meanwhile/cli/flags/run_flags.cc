@@ -23,10 +23,18 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
   staleness_flag_ =
       job(table.parsed_by(
               "--staleness", [this](const std::string& text) { set_staleness(text); },
-              "rounds that the model a worker reads may be behind: 0, every round waits "
-              "for the sum of the one before; 1, the exchange of a round overlaps the "
-              "work of the next (default: 0)"))
+              "rounds that the model a worker reads may be behind. 0: every round waits for the "
+              "sum of the one before; 1: the exchange of a round overlaps the work of the next; 2 "
+              "or more: a worker reads what has arrived, which is recorded; inf: workers do not "
+              "wait for each other (default: 0)"))
           .type("ROUNDS");
+  job(table.choice("--reads", reads_, {"fresh", "fixed"},
+                   "with --staleness: fresh, a read sees all that has arrived; fixed, exactly the "
+                   "rounds that it must see (default: fresh from staleness 2 on)"));
+  job(table.text("--replay", replay_,
+                 "repeat the reads that a run with fresh reads recorded: gives its model to the "
+                 "last bit, on any runtime"))
+      .type("DIR");
   if (entry.held_out) {
     eval_flag_ = job(table.text("--eval", eval_,
                                 "held-out data to measure the model on; linear models stop when "
@@ -39,7 +47,9 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
 }
 
 void RunFlags::set_staleness(const std::string& text) {
-  staleness_ = static_cast<int>(parse_whole("--staleness", text, 0, tables::kUnbounded));
+  constexpr int kMost = tables::kUnbounded - 1;
+  staleness_ = text == "inf" ? tables::kUnbounded
+                             : static_cast<int>(parse_whole("--staleness", text, 0, kMost));
 }
 
 std::vector<std::string> RunFlags::common() const {
@@ -70,6 +80,10 @@ job::RunSpec RunFlags::spec() const {
   if (shards_flag_.given()) spec.shards = shards_;
   if (eval_flag_.given()) spec.eval = eval_;
   if (staleness_flag_.given()) spec.staleness = staleness_;
+  if (!reads_.empty()) {
+    spec.reads = reads_ == "fresh" ? tables::Reads::kFresh : tables::Reads::kFixed;
+  }
+  spec.replay = replay_;
   spec.resume = resume_;
   return spec;
 }

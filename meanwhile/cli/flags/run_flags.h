@@ -34,7 +34,7 @@ class RunFlags {
   std::uint64_t seed_ = 0;
   int shards_ = 0;
   int staleness_ = 0;
-  std::string eval_, resume_, simd_;
+  std::string eval_, resume_, simd_, reads_, replay_;
   Flag seed_flag_, shards_flag_, eval_flag_, staleness_flag_;
 };
 

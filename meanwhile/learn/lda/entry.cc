@@ -135,7 +135,13 @@ Entry entry() {
   entry.is_incremental = [](const Json&) { return true; };
   entry.dial = [](const Json&) { return true; };
   entry.send_choices = [](const Json&) { return std::vector<std::string>{"model", "gradient"}; };
-  entry.max_staleness = [](const Json&) { return kAnyLag; };
+  entry.why_no_moves = [](const Json& parameters, bool held_out) -> std::string {
+    if (parameters.at("send") != "model")
+      return "`send` gradient needs statistics of all documents";
+    return held_out ? "held-out documents are measured with one model, and workers look at "
+                      "different ones"
+                    : "";
+  };
   entry.measures_shown = {"perplexity_bound", "held_out_perplexity", "coherence_npmi"};
   entry.measures_in_json = {"perplexity_bound", "held_out_perplexity", "held_out_perplexity_bound",
                             "coherence_npmi", "coherence_u_mass"};

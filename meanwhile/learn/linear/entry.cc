@@ -118,15 +118,19 @@ Entry entry(Kind kind) {
   };
   entry.is_incremental = by_sgd;
   // Means of models may be late. A line search needs the gradient at the point that it asks about.
-  entry.dial = [](const Json& parameters) {
-    return by_sgd(parameters) && parameters.at("send") == "model";
+  entry.dial = by_sgd;
+  entry.why_no_moves = [](const Json& parameters, bool held_out) -> std::string {
+    if (parameters.at("send") != "model") return "`send` gradient needs the gradients of all rows";
+    if (base::flag_or(parameters, "adaptive", false)) return "`adaptive` rates need whole sums";
+    if (base::number_or(parameters, "l1", 0) > 0) return "`l1` ends weights in the mean of all";
+    const bool held = held_out || base::number_or(parameters, "validation_fraction", 0) > 0;
+    return held ? "held-out rows choose one of the models, and workers look at different ones" : "";
   };
   // Other solvers than sgd send what they need.
   entry.send_choices = [](const Json& parameters) {
     return by_sgd(parameters) ? std::vector<std::string>{"model", "gradient"}
                               : std::vector<std::string>();
   };
-  entry.max_staleness = [](const Json& parameters) { return by_sgd(parameters) ? kAnyLag : 0; };
   entry.measures_shown = {"held_out_loss", "held_out_accuracy"};
   entry.measures_in_json = entry.measures_shown;
   entry.calibration = calibration;

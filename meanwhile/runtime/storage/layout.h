@@ -2,6 +2,7 @@
 //
 //   job.json                           what is computed, and which job it is; below, ID is its id
 //   ID/ready                           the data is all there: workers may begin
+//   ID/reads                           the reads that the job repeats, where it repeats some
 //   ID/data/SSSSS, ID/eval/SSSSS       the rows of a shard
 //   ID/state/RRRRRRRR                  the learner before step R; the last two are kept
 //   ID/memory/RRRRRRRR/SSSSS           the memory of shard S before step R, where there is any
@@ -86,6 +87,7 @@ struct Names {
   static std::string job() { return "job.json"; }
   std::string all() const { return id + "/"; }
   std::string ready() const { return id + "/ready"; }
+  std::string reads() const { return id + "/reads"; }
   std::string data(int shard) const { return fmt::format("{}/data/{:05}", id, shard); }
   std::string eval(int shard) const { return fmt::format("{}/eval/{:05}", id, shard); }
   std::string states() const { return id + "/state/"; }

@@ -7,7 +7,10 @@
 #include <random>
 #include <utility>
 
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/sha256.h"
 #include "meanwhile/base/version.h"
+#include "meanwhile/job/settle_staleness.h"
 #include "meanwhile/learn/lagged.h"
 #include "meanwhile/storage/signed_blobs.h"
 
@@ -35,11 +38,32 @@ OpenStore::OpenStore(const storage::Location& location, const storage::Credentia
   }
 }
 
-MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job) {
+std::shared_ptr<const tables::ReadsLog> replayed_by(const JobRecord& job,
+                                                    storage::BlobStore& blobs) {
+  if (job.reads_sha256.empty()) return nullptr;
+  const std::string name = job.names().reads();
+  const auto blob = blobs.get(name);
+  // A job that has ended leaves its result alone.
+  if (!blob && blobs.get(job.names().result())) return nullptr;
+  base::Sha256 hash;
+  if (blob) hash.add(std::span<const std::byte>(blob->bytes));
+  if (!blob || hash.hex() != job.reads_sha256) {
+    throw base::Error(base::ErrorKind::kInput, "{}: {} is {}: cancel the job and submit it again",
+                      blobs.name(), name, blob ? "not the record that the job names" : "gone");
+  }
+  return std::make_shared<const tables::ReadsLog>(tables::ReadsLog::read(blob->bytes, name));
+}
+
+MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job,
+                       std::shared_ptr<const tables::ReadsLog> replayed) {
   const learn::Entry& entry = registry.at(job.learner);
-  return [&entry, parameters = job.parameters,
-          lag = job.staleness](const data::SafetensorsFile& state) {
-    return learn::with_lag(entry.restore(state, parameters), lag, &state);
+  return [&entry, parameters = job.parameters, lag = job.staleness, replayed = std::move(replayed)](
+             const data::SafetensorsFile& state) -> std::unique_ptr<learn::RoundLearner> {
+    auto learner = entry.restore(state, parameters);
+    if (replayed != nullptr) {
+      return job::with_replay(std::move(learner), entry, parameters, replayed, &state);
+    }
+    return learn::with_lag(std::move(learner), lag, &state);
   };
 }
 

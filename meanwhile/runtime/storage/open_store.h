@@ -8,6 +8,7 @@
 #include "meanwhile/learn/registry.h"
 #include "meanwhile/runtime/storage/shard_runner.h"
 #include "meanwhile/storage/store.h"
+#include "meanwhile/tables/reads_log.h"
 
 namespace meanwhile::runtime {
 
@@ -31,7 +32,12 @@ struct StorePlace {
 
 // Makes learners of the job, in any of its states. The registry must outlive the result. THROWS
 // Error(kInput) when the learner is not known.
-MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job);
+MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job,
+                       std::shared_ptr<const tables::ReadsLog> replayed = nullptr);
+// The record of reads that a job repeats; null: none. THROWS Error(kInput) when it is gone or
+// damaged; what the store throws.
+std::shared_ptr<const tables::ReadsLog> replayed_by(const JobRecord& job,
+                                                    storage::BlobStore& blobs);
 
 // HOST-PID-RANDOM, unlike any other.
 std::string worker_id();

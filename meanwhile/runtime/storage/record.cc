@@ -88,6 +88,7 @@ Json essence(const JobRecord& record) {
   json["rounds_done"] = record.rounds_done;
   if (!record.memory_sha256.empty()) json["memory_sha256"] = record.memory_sha256;
   if (record.staleness != 0) json["staleness"] = record.staleness;
+  if (!record.reads_sha256.empty()) json["reads_sha256"] = record.reads_sha256;
   return json;
 }
 
@@ -188,6 +189,7 @@ JobRecord fields_from_json(const Json& json) {
       record.staleness = static_cast<int>(
           std::clamp<std::int64_t>(staleness, -1, std::int64_t{tables::kUnbounded} + 1));
     }
+    if (json.contains("reads_sha256")) json["reads_sha256"].get_to(record.reads_sha256);
     json.at("lease_s").get_to(record.lease_s);
     record.memory_every = whole_number(json.at("memory_every"));
     if (json.contains("about") && json["about"].is_object()) record.about = json["about"];

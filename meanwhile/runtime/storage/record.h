@@ -22,6 +22,7 @@ struct JobRecord {
   Json parameters;
   std::uint64_t seed = 0;
   int staleness = 0;
+  std::string reads_sha256;  // of the record of reads that the job repeats; empty: none
   data::Outline data;
   std::optional<data::Outline> eval;
   std::string state_sha256;                  // of the state before step 0

@@ -14,6 +14,7 @@
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/job/run_record.h"
+#include "meanwhile/job/settle_staleness.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/worker.h"
 
@@ -37,6 +38,7 @@ Submitted submit_training(const job::Training& training, double lease_s, int thr
   submission.parameters = training.parameters;
   submission.seed = training.seed;
   submission.staleness = training.staleness;
+  if (training.replayed != nullptr) submission.reads = training.replayed->bytes();
   submission.rounds_done = training.rounds_done;
   submission.resumed_from = training.resumed_from;
   submission.lease_s = lease_s;
@@ -114,6 +116,13 @@ void StorageRuntime::check(const job::RunSpec& spec) const {
                 "fewer rounds",
                 parameter("time_limit"));
   }
+  if (job::asks_for_fresh(spec)) {
+    throw Error(ErrorKind::kUsage,
+                "{}: fresh reads are for threads and MPI; at a store give {} 1, {} fixed, or {} of "
+                "a run that recorded them",
+                parameter("staleness"), parameter("staleness"), parameter("reads"),
+                parameter("replay"));
+  }
   if (spec.exchange) {
     throw Error(ErrorKind::kUsage, "{}: at a store, updates are added by groups and a root, always",
                 parameter("exchange"));
@@ -182,7 +191,8 @@ job::Trained StorageRuntime::train(const job::Worker&, const job::Training& trai
 WorkerResult StorageRuntime::work(const JobRecord& job, job::Observer& observer) const {
   const std::atomic<bool>* stop = observer.begin_rounds();
   const std::string id = worker_id();
-  const MakeLearner make = learner_of(registry_, job);
+  const MakeLearner make =
+      learner_of(registry_, job, replayed_by(job, *place_.open()->store.blobs));
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(options_.workers));
   WorkerResult first;
   const auto run = [&](int number) {
@@ -238,13 +248,14 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   job::Training training{spec, *run.entry, run.parameters, *learner, loaded.part, observer};
   if (loaded.eval) training.eval = &*loaded.eval;
   training.seed = run.seed;
-  training.staleness = run.staleness;
+  training.staleness = run.bound.staleness;
+  training.replayed = run.replayed.get();
   training.rounds_done = run.resumed ? run.resumed->rounds : 0;
   if (run.resumed && !loaded.other_data) training.resumed_from = run.resumed->state_path;
   Json record = {{"learner", run.entry->name},
                  {"parameters", run.parameters},
                  {"seed", run.seed},
-                 {"staleness", run.staleness},
+                 {"staleness", run.bound.staleness},
                  {"runtime", job::runtime_name(job::Medium::kStorage)},
                  {"data", job::shape_json(loaded.part)},
                  {"seconds", {{"load", loaded.load_s}}}};

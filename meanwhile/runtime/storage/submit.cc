@@ -99,6 +99,11 @@ Submitted submit(storage::Store& store, const Submission& submission,
   job.parameters = submission.parameters;
   job.seed = submission.seed;
   job.staleness = submission.staleness;
+  if (!submission.reads.empty()) {
+    base::Sha256 hash;
+    hash.add(std::span<const std::byte>(submission.reads));
+    job.reads_sha256 = hash.hex();
+  }
   job.data = data::outline_of(part);
   if (submission.eval != nullptr) job.eval = data::outline_of(*submission.eval);
   job.state_sha256 = data::sha256(file.tensors);
@@ -144,6 +149,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
       blobs.put(names.memory(0, shard), seal_memory(memory_before(submission, shard)));
     });
   }
+  if (!submission.reads.empty()) blobs.put(names.reads(), submission.reads);
   blobs.put(names.state(0), seal(file.tensors, file.metadata));
   // First the messages, then the word that makes them valid: a worker that finds the job ready
   // finds all of it.

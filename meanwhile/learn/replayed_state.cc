@@ -1,0 +1,95 @@
+// The state of a replay: what readers look at, and moves and summaries that are still needed.
+#include <fmt/format.h>
+
+#include "meanwhile/base/error.h"
+#include "meanwhile/learn/replayed.h"
+
+namespace meanwhile::learn {
+
+using base::Error;
+using base::ErrorKind;
+
+State ReplayedLearner::state() const {
+  State state = learner_->state();
+  lent_.clear();
+  lent_summaries_.clear();
+  if (is_replaying() || stretch_ > 0) put_state(state);
+  return state;
+}
+
+void ReplayedLearner::put_state(State& state) const {
+  Json replay = {{"stretch", stretch_}, {"settled", settled_}};
+  const auto lend = [&](const std::string& name, const Numbers& numbers) {
+    const auto& lent = lent_.emplace_back(numbers);
+    state.carried["replay." + name] =
+        data::tensor_of(std::span<const std::int64_t>(lent), {std::ssize(lent)});
+  };
+  if (is_replaying()) {
+    Json clocks = Json::array(), kept = Json::array(), summaries = Json::array();
+    for (std::size_t r = 0; r < readers_.size(); ++r) {
+      clocks.push_back(readers_[r].clock);
+      lend(fmt::format("looks_at.{}", r), readers_[r].looks_at);
+      lend(fmt::format("cut.{}", r), readers_[r].cut);
+    }
+    lend("moved", moved_);
+    for (const auto& [of, move] : kept_) {
+      kept.push_back({of.first, of.second});
+      lend(fmt::format("move.{}.{}", of.first, of.second), move);
+    }
+    for (const auto& [clock, summary] : summaries_) {
+      summaries.push_back(clock);
+      const auto& lent = lent_summaries_.emplace_back(summary);
+      state.carried[fmt::format("replay.summary.{}", clock)] =
+          data::tensor_of(std::span<const double>(lent), {std::ssize(lent)});
+    }
+    replay.update({{"clocks", clocks}, {"kept", kept}, {"summaries", summaries}});
+  }
+  state.progress["replay"] = replay;
+}
+
+void ReplayedLearner::restore(const data::SafetensorsFile& file) {
+  const auto found = file.metadata().find("progress");
+  if (found == file.metadata().end()) return;
+  const Json progress = base::parse_json(found->second, "progress");
+  if (!progress.contains("replay")) return;
+  const auto numbers = [&](const std::string& name, std::size_t size) {
+    const auto values = file.tensor("carried/replay." + name).as<std::int64_t>();
+    if (values.size() != size) {
+      throw Error(ErrorKind::kInput, "replay.{} has {} numbers, expected {}", name, values.size(),
+                  size);
+    }
+    return Numbers(values.begin(), values.end());
+  };
+  try {
+    const Json& replay = progress["replay"];
+    stretch_ = replay.at("stretch");
+    settled_ = replay.at("settled");
+    if (!replay.contains("clocks")) return;
+    const auto R = static_cast<std::size_t>(log_->readers());
+    const auto size = static_cast<std::size_t>(log_->size());
+    if (stretch_ >= log_->stretches().size() || replay["clocks"].size() != R) {
+      throw Error(ErrorKind::kInput, "the state is of a replay of another record");
+    }
+    readers_.clear();
+    for (std::size_t r = 0; r < R; ++r) {
+      readers_.push_back({replay["clocks"][r], numbers(fmt::format("looks_at.{}", r), size),
+                          numbers(fmt::format("cut.{}", r), R * R)});
+    }
+    moved_ = numbers("moved", size);
+    for (const Json& of : replay.at("kept")) {
+      const int reader = of.at(0);
+      const std::int64_t clock = of.at(1);
+      kept_[{reader, clock}] = numbers(fmt::format("move.{}.{}", reader, clock), size);
+    }
+    for (const Json& clock : replay.at("summaries")) {
+      const auto values =
+          file.tensor(fmt::format("carried/replay.summary.{}", clock.get<std::int64_t>()))
+              .as<double>();
+      summaries_[clock.get<std::int64_t>()] = {values.begin(), values.end()};
+    }
+  } catch (const Json::exception& e) {
+    throw Error(ErrorKind::kInput, "the state of a replay: {}", e.what());
+  }
+}
+
+}  // namespace meanwhile::learn
