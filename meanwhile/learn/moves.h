@@ -32,7 +32,8 @@ class Moves {
   // pure function of model, rows, round and seed, as RoundLearner::work() is.
   virtual void work(int shard, std::span<double> move, std::span<double> summary) const = 0;
 
-  // The model becomes first + moved * unit, elementwise.
+  // The model becomes first + moved * unit, elementwise. Also called after settle() has ended the
+  // moves: for what follows them.
   virtual void look(std::span<const std::int64_t> moved, double unit) = 0;
 
   // The summaries of a clock, of all shards: counts the round and says how it went. Every worker

@@ -53,6 +53,7 @@ int ReplayedLearner::reader_of(int shard) const {
 
 void ReplayedLearner::attach(const Attachment& attachment) {
   attachment_ = attachment;
+  attachment_.pool = &alone_;
   learner_->attach(attachment);
   {
     base::MutexLock lock(mutex_);

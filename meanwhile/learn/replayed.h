@@ -81,8 +81,9 @@ class ReplayedLearner final : public RoundLearner {
   const std::unique_ptr<RoundLearner> learner_;
   const std::shared_ptr<const tables::ReadsLog> log_;
   const Make make_;
-  Attachment attachment_;
-  Moves* moves_ = nullptr;  // of learner_, while clocks are repeated
+  Attachment attachment_;      // of clones
+  base::ThreadPool alone_{1};  // theirs: they look at models inside of tasks of the other pool
+  Moves* moves_ = nullptr;     // of learner_, while clocks are repeated
   std::size_t stretch_ = 0;
   std::int64_t settled_ = 0;  // clocks of the stretch
   bool drains_ = false;       // the coming round settles a clock, without work

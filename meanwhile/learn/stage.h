@@ -16,6 +16,8 @@
 
 namespace meanwhile::learn {
 
+class Moves;
+
 // `Name`: the stages of a learner; their names are those in the state file.
 // Thread safety: work() is called for different shards at the same time; nothing else is.
 template <Choice Name>
@@ -39,6 +41,9 @@ class Stage {
 
   // As RoundLearner::max_lag().
   virtual int max_lag() const { return 0; }
+
+  // As RoundLearner::moves().
+  virtual Moves* moves() { return nullptr; }
 
   // Adds its rounds that are still to come to `course`, where they are not rounds of training.
   // `train`: the cost of one that is. May be asked before any data is attached.

@@ -10,7 +10,10 @@ namespace meanwhile::learn::lda {
 
 Lda::Lda(Parameters parameters)
     : fit_(std::move(parameters)),
-      stages_{statistics_stage(fit_), train_stage(fit_), score_stage(fit_)} {}
+      stages_{
+          statistics_stage(fit_),
+          train_stage(fit_, {[this](StageName next) { enter(next); }, [this] { stage().begin(); }}),
+          score_stage(fit_)} {}
 
 Lda::~Lda() = default;
 
@@ -31,12 +34,14 @@ void Lda::work(int shard, ShardMemory& /*memory*/, exchange::Update& update) {
 
 Outcome Lda::absorb(const exchange::Update& total) {
   Outcome outcome;
-  const StageName next = stage().absorb(total, outcome);
-  if (next != fit_.progress.stage) {
-    fit_.progress.stage = next;
-    stage().begin();
-  }
+  enter(stage().absorb(total, outcome));
   return outcome;
+}
+
+void Lda::enter(StageName next) {
+  if (next == fit_.progress.stage) return;
+  fit_.progress.stage = next;
+  stage().begin();
 }
 
 int Lda::max_lag() const { return stage().max_lag(); }

@@ -30,6 +30,7 @@ class Lda final : public RoundLearner {
   Outcome absorb(const exchange::Update& total) override;
   int max_lag() const override;
   void set_ahead(int rounds) override { fit_.ahead = rounds; }
+  Moves* moves() override { return stage().moves(); }
   std::int64_t rounds_left() const override;
   State state() const override;
   void restore(const data::SafetensorsFile& file) override;
@@ -43,6 +44,8 @@ class Lda final : public RoundLearner {
  private:
   Stage<StageName>& stage(StageName name) const { return *stages_[static_cast<std::size_t>(name)]; }
   Stage<StageName>& stage() const { return stage(fit_.progress.stage); }
+
+  void enter(StageName next);
 
   Fit fit_;
   std::array<std::unique_ptr<Stage<StageName>>, 3> stages_;  // in the order of StageName

@@ -5,6 +5,7 @@
 //   score        bound, held-out measures, and documents that have the topics' words in common
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "meanwhile/learn/lda/fit.h"
@@ -15,7 +16,13 @@ using LdaStage = Stage<StageName>;
 
 // `fit` is borrowed.
 std::unique_ptr<LdaStage> statistics_stage(Fit& fit);
-std::unique_ptr<LdaStage> train_stage(Fit& fit);
+// For rounds that are settled (moves.h): enters the stage that follows; and begins the present one
+// again, with other topics.
+struct Enter {
+  std::function<void(StageName name)> next;
+  std::function<void()> again;
+};
+std::unique_ptr<LdaStage> train_stage(Fit& fit, Enter enter);
 std::unique_ptr<LdaStage> score_stage(Fit& fit);
 
 inline constexpr double kCounting = 4;  // operations for a stored value that is only counted

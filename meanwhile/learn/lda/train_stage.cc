@@ -12,6 +12,7 @@
 #include "meanwhile/learn/lda/alpha.h"
 #include "meanwhile/learn/lda/pass.h"
 #include "meanwhile/learn/lda/stages.h"
+#include "meanwhile/learn/moves.h"
 #include "meanwhile/learn/shuffled_rows.h"
 
 namespace meanwhile::learn::lda {
@@ -33,9 +34,32 @@ std::vector<double> topic_sums(base::ThreadPool& pool, std::span<const double> l
   return sums;
 }
 
+class TrainStage;
+
+// Averaging as moves: what the documents of a shard change in its copy of the topics. The summary
+// is the rest of an update.
+class TrainMoves final : public Moves {
+ public:
+  TrainMoves(Fit& fit, TrainStage& stage, Enter enter)
+      : fit_(fit), stage_(stage), enter_(std::move(enter)) {}
+
+  std::size_t size() const override { return fit_.V() * fit_.K(); }
+  std::size_t summary_size() const override { return fit_.K() + Tail::kSize + Sums::kSize; }
+  void begin() override { first_ = fit_.lambda; }
+  void work(int shard, std::span<double> move, std::span<double> summary) const override;
+  void look(std::span<const std::int64_t> moved, double unit) override;
+  Outcome settle(std::span<const double> summary) override;
+
+ private:
+  Fit& fit_;
+  TrainStage& stage_;
+  const Enter enter_;
+  std::vector<double> first_;  // topics that moves begin from
+};
+
 class TrainStage final : public LdaStage {
  public:
-  explicit TrainStage(Fit& fit) : fit_(fit) {}
+  TrainStage(Fit& fit, Enter enter) : fit_(fit), moves_(fit, *this, std::move(enter)) {}
   StageName name() const override { return StageName::kTrain; }
 
   void begin() override {
@@ -67,6 +91,14 @@ class TrainStage final : public LdaStage {
 
   StageName absorb(const exchange::Update& total, Outcome& outcome) override;
 
+  // What a round changes beside the topics, from the rest of its updates.
+  StageName end_round(std::span<const double> rest, Outcome& outcome);
+
+  Moves* moves() override {
+    const bool averages = fit_.parameters.send == Send::kModel;
+    return averages && fit_.job.eval == nullptr ? &moves_ : nullptr;
+  }
+
  private:
   template <class T>
   void work(int shard, exchange::Update& update, ScratchPool<T>& pool) const;
@@ -77,6 +109,7 @@ class TrainStage final : public LdaStage {
   void end_pass();
 
   Fit& fit_;
+  TrainMoves moves_;
   std::unique_ptr<ScratchPool<float>> single_;
   std::unique_ptr<ScratchPool<double>> double_;
 };
@@ -173,9 +206,15 @@ void TrainStage::move_topics(const exchange::Update& total, const Tail& tail) {
 
 StageName TrainStage::absorb(const exchange::Update& total, Outcome& outcome) {
   const std::span<const double> rest = total.dense<double>(kRest);
+  move_topics(total, Tail::get(rest.subspan(fit_.K())));
+  const StageName next = end_round(rest, outcome);
+  if (next == StageName::kTrain) begin();
+  return next;
+}
+
+StageName TrainStage::end_round(std::span<const double> rest, Outcome& outcome) {
   const Tail tail = Tail::get(rest.subspan(fit_.K()));
   Progress& progress = fit_.progress;
-  move_topics(total, tail);
   if (fit_.parameters.learn_alpha && tail.documents > 0) {
     learn_alpha(rest.first(fit_.K()), tail.documents);
   }
@@ -190,9 +229,47 @@ StageName TrainStage::absorb(const exchange::Update& total, Outcome& outcome) {
   fit_.record_held_out(rest.subspan(fit_.K() + Tail::kSize), outcome);
   if (++progress.round >= fit_.rounds_a_pass) end_pass();
   fit_.end_when_done();
-  if (progress.ended) return StageName::kScore;
-  begin();
-  return StageName::kTrain;
+  return progress.ended ? StageName::kScore : StageName::kTrain;
+}
+
+void TrainMoves::work(int shard, std::span<double> move, std::span<double> summary) const {
+  exchange::Update update(stage_.update_shape());
+  stage_.work(shard, update);
+  update.settle();
+  const std::span<const double> rest = update.dense<double>(kRest);
+  for (std::size_t i = 0; i < rest.size(); ++i) summary[i] += rest[i];
+  const Tail tail = Tail::get(rest.subspan(fit_.K()));
+  if (tail.shards == 0) return;
+  const std::size_t K = fit_.K();
+  for (std::size_t w = 0; w < fit_.V(); ++w) {
+    const auto word = static_cast<std::int64_t>(w);
+    const double* const gained =
+        update.is_touched(kTopics, word) ? update.row<double>(kTopics, word).data() : nullptr;
+    for (std::size_t k = 0; k < K; ++k) {
+      const std::size_t i = w * K + k;
+      move[i] = (tail.kept - 1) * fit_.lambda[i] + tail.level + (gained != nullptr ? gained[k] : 0);
+    }
+  }
+}
+
+void TrainMoves::look(std::span<const std::int64_t> moved, double unit) {
+  // Empty shards do not count in the mean. Where moves of others are missing, those that are there
+  // may take away more than there is.
+  const double scale =
+      unit * static_cast<double>(fit_.job.part->shards.size()) / std::max(1, fit_.busy_shards);
+  const double least = 0.5 * fit_.eta;
+  for_words(*fit_.job.pool, fit_.V(), [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin * fit_.K(); i < end * fit_.K(); ++i) {
+      fit_.lambda[i] = std::max(least, first_[i] + static_cast<double>(moved[i]) * scale);
+    }
+  });
+  enter_.again();  // training, or the score of this model
+}
+
+Outcome TrainMoves::settle(std::span<const double> summary) {
+  Outcome outcome;
+  enter_.next(stage_.end_round(summary, outcome));
+  return outcome;
 }
 
 // Compares with the pass before.
@@ -224,6 +301,8 @@ void TrainStage::learn_alpha(std::span<const double> log_theta, double documents
 
 }  // namespace
 
-std::unique_ptr<LdaStage> train_stage(Fit& fit) { return std::make_unique<TrainStage>(fit); }
+std::unique_ptr<LdaStage> train_stage(Fit& fit, Enter enter) {
+  return std::make_unique<TrainStage>(fit, std::move(enter));
+}
 
 }  // namespace meanwhile::learn::lda
