@@ -170,7 +170,11 @@ Network measure_network(const CalibrateOptions& options) {
 
 Network fit_network(const std::vector<MeasuredExchange>& measured) {
   // seconds = waits * x0 + messages * x1 + bytes * x2; one unknown after the other, none below 0.
+  // Only long exchanges say what a byte takes: links that are held to a rate let some KB pass at
+  // once, and short exchanges would show a bandwidth that there is not.
   std::array<double, 3> x = {};
+  double most_bytes = 0;
+  for (const MeasuredExchange& m : measured) most_bytes = std::max(most_bytes, m.cost.bytes);
   const auto row = [](const MeasuredExchange& m) {
     return std::array{m.cost.waits / m.seconds, m.cost.messages / m.seconds,
                       m.cost.bytes / m.seconds};
@@ -179,6 +183,7 @@ Network fit_network(const std::vector<MeasuredExchange>& measured) {
     for (std::size_t k = 0; k < 3; ++k) {
       double above = 0, below = 0;
       for (const MeasuredExchange& m : measured) {
+        if (k == 2 && m.cost.bytes < most_bytes / 10) continue;
         const auto a = row(m);
         double rest = 1;
         for (std::size_t j = 0; j < 3; ++j) rest -= j == k ? 0 : a[j] * x[j];
