@@ -101,6 +101,7 @@ class FirstOf final : public transport::Transport {
   std::string name() const override { return all_.name(); }
   int rank() const override { return all_.rank(); }
   int size() const override { return size_; }
+  bool crosses_network() const override { return all_.crosses_network(); }
   transport::Request send(int to, int tag, std::span<const std::byte> bytes) override {
     return all_.send(to, tag, bytes);
   }
@@ -137,7 +138,7 @@ double exchange_time(const CalibrateOptions& options, int P, std::size_t bytes, 
     meet(&all);
     const double begin_s = now_s();
     for (int k = 0; member && k < stretch; ++k) {
-      exchange(some, P, partials, total, exchange::kPieceBytes);
+      exchange(some, P, partials, total, exchange::piece_bytes(some));
     }
     const double seconds = slowest(&all, member ? now_s() - begin_s : 0);
     if (i == 0) continue;  // connections are made
@@ -160,8 +161,10 @@ Network measure_network(const CalibrateOptions& options) {
               fmt::format("{} of {} bytes, {} ranks", tree ? "tree" : "allreduce", bytes, P));
         }
         const auto size = static_cast<double>(bytes);
-        measured.push_back({tree ? exchange::tree_cost(size, P) : exchange::allreduce_cost(size, P),
-                            exchange_time(options, P, bytes, tree)});
+        const exchange::Cost cost =
+            tree ? exchange::tree_cost(size, P, 0, exchange::kWirePieceBytes)
+                 : exchange::allreduce_cost(size, P, 0, 1, exchange::kWirePieceBytes);
+        measured.push_back({cost, exchange_time(options, P, bytes, tree)});
       }
     }
   }
