@@ -67,7 +67,11 @@ shape() {  # shape NAMESPACE INTERFACE MBIT: packets larger than tbf's burst wou
   # What 1.3 ms carry, within reason: a larger burst would be a present to every message.
   local burst=$(($3 * 160))
   burst=$((burst < 4000 ? 4000 : burst > 128000 ? 128000 : burst))
-  tc -n "$1" qdisc add dev "$2" root tbf rate "$3mbit" burst $burst latency 100ms
+  # A queue of 1000 packets, as Linux gives a network card, or what 100 ms carry. Where rates are low, 100 ms alone
+  # would be 80 packets, and a host would drop what it sends itself: a card makes a sender wait instead.
+  local queue=$(($3 * 12500))
+  queue=$((queue < 1500000 ? 1500000 : queue))
+  tc -n "$1" qdisc add dev "$2" root tbf rate "$3mbit" burst $burst limit $queue
 }
 
 add_host() {  # add_host HOST NUMBER MBIT
@@ -77,6 +81,9 @@ add_host() {  # add_host HOST NUMBER MBIT
   ip -n "$name" link add eth0 type veth peer name "port$2" netns "$lab-switch"
   ip -n "$name" address add "$net.$2/24" dev eth0
   ip -n "$name" link set eth0 up
+  # Linux's own congestion control, whatever this machine's default is: BBR, which some have, shares a link among
+  # short flows badly. A kernel without cubic keeps its default.
+  ip -n "$name" route replace "$net.0/24" dev eth0 scope link src "$net.$2" congctl lock cubic 2>/dev/null || true
   ip -n "$lab-switch" link set "port$2" master bridge up
   [ "$3" = 0 ] || { shape "$name" eth0 "$3" && shape "$lab-switch" "port$2" "$3"; }
 }

@@ -8,6 +8,7 @@
 
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/deal.h"
+#include "meanwhile/data/spread.h"
 
 namespace meanwhile::data {
 
@@ -29,8 +30,7 @@ struct Part {
   // The distinct labels, ascending. Empty if there are no labels, or more than kMaxLabelValues
   // distinct ones.
   std::vector<double> label_values;
-  // Graphs: the workers that a vertex is on, on average, of the workers of this job; 0: not known.
-  double copies = 0;
+  Spread spread;  // graphs: on the workers of this job
 };
 
 // The part of a worker that is the only one: it holds every row.

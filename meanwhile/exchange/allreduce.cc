@@ -155,7 +155,8 @@ Traffic allreduce(transport::Transport& transport, int shards, std::span<const P
   return Allreduce(transport, shards, mine, total, piece_bytes).run();
 }
 
-Cost allreduce_cost(double update_bytes, int workers, int shards, double touched) {
+Cost allreduce_cost(double update_bytes, int workers, int shards, double touched,
+                    std::size_t piece_bytes) {
   if (workers == 1) return {};
   const int S = shards == 0 ? workers : shards;
   double all = 0, most = 0, least = 0;  // partial sums: of all workers, of one
@@ -168,8 +169,8 @@ Cost allreduce_cost(double update_bytes, int workers, int shards, double touched
   const double peers = workers - 1, slice = update_bytes / workers;
   // Spread: who sends most, or who receives most; then the sums go to all.
   const double spread = std::max(peers * most, all - least);
-  return {(spread + peers) * std::ceil(slice / static_cast<double>(kPieceBytes)),
-          (spread * touched + peers) * slice, 2};
+  const double bytes = (spread * touched + peers) * slice;
+  return {(spread + peers) * std::ceil(slice / static_cast<double>(piece_bytes)), bytes, 2, bytes};
 }
 
 }  // namespace meanwhile::exchange

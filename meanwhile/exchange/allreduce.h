@@ -21,8 +21,9 @@ Traffic allreduce(transport::Transport& transport, int shards, std::span<const P
 
 // All workers are equal: each sends (P-1)/P of the update twice. `shards`: 0: as many as workers.
 // Where the shards of a worker are no whole subtree of the one order, it sends several partial
-// sums. `touched`: the part of the values that a worker has for others to add, where updates are
-// sparse.
-Cost allreduce_cost(double update_bytes, int workers, int shards = 0, double touched = 1);
+// sums. `touched`: the part of an update's bytes that a worker has for others to add, where updates
+// are sparse.
+Cost allreduce_cost(double update_bytes, int workers, int shards = 0, double touched = 1,
+                    std::size_t piece_bytes = kPieceBytes);
 
 }  // namespace meanwhile::exchange

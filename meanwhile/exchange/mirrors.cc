@@ -16,7 +16,6 @@ namespace meanwhile::exchange {
 namespace {
 
 constexpr int kPartsTag = 3, kSumsTag = 4;
-constexpr std::size_t kMirrorPiece = 32 << 10;
 
 std::size_t row_bytes(const Block& block) {
   return static_cast<std::size_t>(block.width) * element_bytes(block.element);
@@ -76,7 +75,10 @@ transport::Bytes absent(const Block& block, std::size_t values) {
 
 Mirrors::Mirrors(transport::Transport& transport, int shards, std::vector<std::int64_t> first_row,
                  std::span<const std::int64_t> needed)
-    : transport_(transport), shards_(shards), first_row_(std::move(first_row)) {
+    : transport_(transport),
+      shards_(shards),
+      piece_(piece_bytes(transport)),
+      first_row_(std::move(first_row)) {
   const auto workers = static_cast<std::size_t>(transport.size());
   assert(first_row_.size() == workers + 1);
   peers_.resize(workers);
@@ -129,17 +131,17 @@ std::int64_t Mirrors::mirrored() const {
   return rows;
 }
 
-// In pieces, so that both directions of a link are busy: two long messages would take turns.
+// In pieces, as kWirePieceBytes says why.
 void Mirrors::receive(int from, int tag, std::span<std::byte> bytes) {
-  for (std::size_t at = 0; at < bytes.size(); at += kMirrorPiece) {
-    const std::size_t size = std::min(kMirrorPiece, bytes.size() - at);
+  for (std::size_t at = 0; at < bytes.size(); at += piece_) {
+    const std::size_t size = std::min(piece_, bytes.size() - at);
     requests_.push_back(transport_.receive(from, tag, bytes.subspan(at, size)));
   }
 }
 
 void Mirrors::send(int to, int tag, std::span<const std::byte> bytes) {
-  for (std::size_t at = 0; at < bytes.size(); at += kMirrorPiece) {
-    const std::size_t size = std::min(kMirrorPiece, bytes.size() - at);
+  for (std::size_t at = 0; at < bytes.size(); at += piece_) {
+    const std::size_t size = std::min(piece_, bytes.size() - at);
     requests_.push_back(transport_.send(to, tag, bytes.subspan(at, size)));
     ++traffic_.messages;
   }
@@ -331,14 +333,17 @@ void Mirrors::exchange_sums(int blocks, Update& total) {
   }
 }
 
-Cost mirrors_cost(double rows_bytes, double copies, double tail_bytes, int workers) {
+Cost mirrors_cost(double rows_bytes, double copies, double busiest, double tail_bytes,
+                  int workers) {
   if (workers == 1) return {};
-  const double peers = workers - 1;
-  // Parts to masters and sums back; a worker is the one and the other alike.
-  const double rows = 2 * std::max(copies - 1, 0.0) * rows_bytes / workers;
+  const double peers = workers - 1, tails = peers * tail_bytes;
+  // Parts to masters and sums back. A worker that mirrors many rows sends much and receives little,
+  // then receives much: a link is as busy as its busier direction, twice.
+  const double mean = 2 * std::max(copies - 1, 0.0) * rows_bytes / workers;
+  const double most = std::max(mean, 2 * busiest * rows_bytes);
   const double pieces =
-      std::max(1.0, std::ceil(rows / (2 * peers * static_cast<double>(kMirrorPiece))));
-  return {2 * peers * pieces, rows + peers * tail_bytes, 2};
+      std::max(1.0, std::ceil(most / (2 * peers * static_cast<double>(kWirePieceBytes))));
+  return {2 * peers * pieces, most + tails, 2, mean + tails};
 }
 
 }  // namespace meanwhile::exchange

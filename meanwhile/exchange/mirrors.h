@@ -63,6 +63,7 @@ class Mirrors {
 
   transport::Transport& transport_;
   const int shards_;
+  const std::size_t piece_;  // bytes of a message at most
   const std::vector<std::int64_t> first_row_;
   std::vector<Peer> peers_;           // by worker
   std::vector<std::int64_t> shared_;  // own rows that some worker mirrors, ascending
@@ -72,8 +73,9 @@ class Mirrors {
 };
 
 // A worker sends and receives the rows that it mirrors, and those that others mirror of its own.
-// `rows_bytes`: of all rows; `copies`: workers that a row with edges is in, on average;
-// `tail_bytes` go to every worker.
-Cost mirrors_cost(double rows_bytes, double copies, double tail_bytes, int workers);
+// `rows_bytes`: of all rows; `copies`: workers that a row is in, on average; `busiest`: the part of
+// all rows that goes one way through the busiest link, 0: as through others; `tail_bytes` go to
+// every worker.
+Cost mirrors_cost(double rows_bytes, double copies, double busiest, double tail_bytes, int workers);
 
 }  // namespace meanwhile::exchange

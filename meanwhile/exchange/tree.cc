@@ -214,13 +214,13 @@ Traffic tree(transport::Transport& transport, int shards, std::span<const Partia
   return Tree(transport, shards, mine, total, piece_bytes).run();
 }
 
-Cost tree_cost(double update_bytes, int workers, int shards) {
+Cost tree_cost(double update_bytes, int workers, int shards, std::size_t piece_bytes) {
   if (workers == 1) return {};
   const Place root = place_of(kRoot, workers, shards == 0 ? workers : shards);
   auto messages = static_cast<double>(root.below.size());
   for (const Source& source : root.sources) messages += source.worker == kRoot ? 0 : 1;
-  return {messages * std::ceil(update_bytes / static_cast<double>(kPieceBytes)),
-          messages * update_bytes, 4};
+  const double bytes = messages * update_bytes;
+  return {messages * std::ceil(update_bytes / static_cast<double>(piece_bytes)), bytes, 4, bytes};
 }
 
 }  // namespace meanwhile::exchange

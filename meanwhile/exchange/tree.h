@@ -18,6 +18,7 @@ Traffic tree(transport::Transport& transport, int shards, std::span<const Partia
 // when it has them all, sends the total to each. Since the two do not overlap, both are counted.
 // `shards`: 0: as many as workers. Where the shards of a worker or group are no whole subtree of
 // the one order, it sends several partial sums.
-Cost tree_cost(double update_bytes, int workers, int shards = 0);
+Cost tree_cost(double update_bytes, int workers, int shards = 0,
+               std::size_t piece_bytes = kPieceBytes);
 
 }  // namespace meanwhile::exchange

@@ -9,6 +9,7 @@
 
 #include "meanwhile/data/deal.h"
 #include "meanwhile/data/matrix.h"
+#include "meanwhile/data/spread.h"
 
 namespace meanwhile::graph {
 
@@ -22,17 +23,20 @@ struct CutFacts {
   double copies = 0;            // shards in which a vertex with edges occurs, on average
   std::int64_t mirrors = 0;     // of all vertices: shards in which they occur but for one
   std::int64_t most_edges = 0;  // of a shard
+  // Vertices of other shards that a shard has, or of its own that others have: the most.
+  std::int64_t most_mirrors = 0;
 };
 CutFacts count_copies(const data::Sparse<float>& rows, const std::vector<data::Shard>& shards);
 
-// Workers that a vertex is on, on average, if worker w has the rows of_workers[w]; vertices without
-// edges are on one. 0 for rows that are no graph.
-double vertex_copies(const data::Matrix& rows, std::span<const data::RowRange> of_workers);
+// On which workers vertices are, if worker w has the rows of_workers[w]; vertices without edges are
+// on one. Not known for rows that are no graph.
+data::Spread vertex_spread(const data::Matrix& rows, std::span<const data::RowRange> of_workers);
 
-// copies(rows, rows of workers) by numbers of workers: powers of two up to 64, each of which has
-// one shard. Empty for dense rows. REQUIRES: all rows are held.
-using Copies = std::function<double(const data::Matrix&, std::span<const data::RowRange>)>;
-std::vector<std::pair<int, double>> copies_by_workers(const data::Matrix& rows,
-                                                      const Copies& copies);
+// spread(rows, rows of workers) by numbers of workers, each of which has one shard: 2 to 8, where
+// one more makes a difference, then powers of two up to 64. Empty for dense rows. REQUIRES: all
+// rows are held.
+using SpreadOf = std::function<data::Spread(const data::Matrix&, std::span<const data::RowRange>)>;
+std::vector<std::pair<int, data::Spread>> spread_by_workers(const data::Matrix& rows,
+                                                            const SpreadOf& spread);
 
 }  // namespace meanwhile::graph

@@ -104,15 +104,16 @@ double owner_copies(Histogram histogram, int shards) {
   return copies / all;
 }
 
-std::vector<std::pair<int, double>> owner_copies_by_workers(const Histogram& histogram) {
+std::vector<std::pair<int, data::Spread>> owner_copies_by_workers(const Histogram& histogram) {
   const auto all = static_cast<double>(vertices_in(histogram));
   double alone = 0;
   for (const DegreeCount& count : histogram) {
     if (count.degree == 0) alone += static_cast<double>(count.vertices);
   }
-  std::vector<std::pair<int, double>> copies;
+  std::vector<std::pair<int, data::Spread>> copies;
   for (int workers = 2; workers <= 64; workers *= 2) {
-    copies.emplace_back(workers, (alone + (all - alone) * owner_copies(histogram, workers)) / all);
+    const double on = (alone + (all - alone) * owner_copies(histogram, workers)) / all;
+    copies.emplace_back(workers, data::Spread{.copies = on});
   }
   return copies;
 }

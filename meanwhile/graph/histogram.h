@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "meanwhile/data/spread.h"
+
 namespace meanwhile::graph {
 
 struct DegreeCount {
@@ -34,7 +36,7 @@ double random_copies(const Histogram& histogram, int shards);
 double owner_copies(Histogram histogram, int shards);
 // The same of all vertices, those without edges counted as one; for 2, 4, ... 64 workers with a
 // shard each.
-std::vector<std::pair<int, double>> owner_copies_by_workers(const Histogram& histogram);
+std::vector<std::pair<int, data::Spread>> owner_copies_by_workers(const Histogram& histogram);
 
 // The most edges that one vertex can own, which is by how much a shard can exceed its share: k
 // edges lead to k vertices of at least as high a degree. `parallel`: edges that two vertices can

@@ -96,7 +96,7 @@ void check_same_rows(transport::Transport& transport, const std::string& sha256)
 
 data::Part load_whole(const std::vector<std::filesystem::path>& paths,
                       const std::function<Dataset()>& read, const LoadOptions& options, int threads,
-                      transport::Transport* transport, const graph::Copies& copies) {
+                      transport::Transport* transport, const graph::SpreadOf& spread) {
   const bool alone = transport == nullptr || transport->size() == 1;
   Dataset data;
   const auto read_all = [&] {
@@ -115,7 +115,7 @@ data::Part load_whole(const std::vector<std::filesystem::path>& paths,
   const auto shards = static_cast<int>(part.shards.size());
   const exchange::Range mine = exchange::owned(shards, transport->rank(), transport->size());
   const RowRange rows = rows_of(part.shards, mine);
-  if (copies) part.copies = copies(part.data.x, rows_of_workers(part.shards, transport->size()));
+  if (spread) part.spread = spread(part.data.x, rows_of_workers(part.shards, transport->size()));
   part.data = slice(part.data, rows);
   for (data::Shard& shard : part.shards) {
     if (shard.index < mine.begin || shard.index >= mine.end) shard.blocks = {};

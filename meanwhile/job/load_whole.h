@@ -22,6 +22,6 @@ namespace meanwhile::job {
 data::Part load_whole(const std::vector<std::filesystem::path>& paths,
                       const std::function<data::Dataset()>& read, const LoadOptions& options,
                       int threads, transport::Transport* transport,
-                      const graph::Copies& copies = nullptr);
+                      const graph::SpreadOf& spread = nullptr);
 
 }  // namespace meanwhile::job

@@ -113,7 +113,7 @@ data::Part load_part(const SettledRun& run, const Worker& worker, const data::Re
       return run.entry->read(run.spec.inputs, run.parameters, read.threads);
     };
     return load_whole(run.spec.inputs, rows, options, read.threads, worker.transport,
-                      run.entry->copies);
+                      run.entry->spread);
   }
   data::Part part = load(run.spec.inputs, read, options, worker.transport);
   if (read.schema) {

@@ -92,8 +92,8 @@ class WorkerRun {
   // `exchange`: not set: open.
   PlannedRun planned(std::optional<Exchange> exchange) const {
     learn::Shape shape = shape_of(loaded_.part);
-    if (loaded_.part.copies > 0) {
-      shape.copies = {{runtime_.deployment().workers, loaded_.part.copies}};
+    if (loaded_.part.spread.copies > 0) {
+      shape.spread = {{runtime_.deployment().workers, loaded_.part.spread}};
     }
     return {*run_.entry,
             run_.parameters,

@@ -235,8 +235,7 @@ exchange::Traffic SumEngine::exchange(std::span<const exchange::Partial> partial
     return mirrors_->exchange(partials, blocks, total_);
   }
   const auto exchange = options_.exchange == Exchange::kTree ? exchange::tree : exchange::allreduce;
-  return exchange(transport, shards_, partials, total_,
-                  static_cast<std::size_t>(exchange::kPieceBytes));
+  return exchange(transport, shards_, partials, total_, exchange::piece_bytes(transport));
 }
 
 void SumEngine::gather_model() {
@@ -248,7 +247,8 @@ void SumEngine::gather_model() {
     sum.give(shard, std::move(update));
   }
   exchange::Update total(sum.shape());
-  exchange::allreduce(*options_.transport, shards_, sum.partials(), total);
+  exchange::allreduce(*options_.transport, shards_, sum.partials(), total,
+                      exchange::piece_bytes(*options_.transport));
   learner_.take_model(total);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/data/spread.h"
 #include "meanwhile/learn/model.h"
 #include "meanwhile/learn/round_learner.h"
 #include "meanwhile/learn/schema.h"
@@ -50,10 +51,10 @@ struct Entry {
                               const Json& parameters, int threads)>
       read = nullptr;
   std::string reads = {};  // for the help of FILES: what read() takes
-  // Not null: on how many workers a value of the update is, on average, if worker w has the rows
+  // Not null: on which workers the values of the update are, if worker w has the rows
   // of_workers[w] of all rows.
-  std::function<double(const data::Matrix& rows, std::span<const data::RowRange> of_workers)>
-      copies = nullptr;
+  std::function<data::Spread(const data::Matrix& rows, std::span<const data::RowRange> of_workers)>
+      spread = nullptr;
   // Not null: the shape of a graph of which only these numbers are known, for `plan`.
   std::function<Shape(std::int64_t vertices, std::int64_t edges)> shape_of_graph = nullptr;
   // Names of a row and of a stored value, for messages: vertex and edge, factor and entry.

@@ -11,6 +11,7 @@
 
 #include "meanwhile/base/json.h"
 #include "meanwhile/data/safetensors.h"
+#include "meanwhile/data/spread.h"
 #include "meanwhile/learn/ending.h"
 
 namespace meanwhile::learn {
@@ -38,14 +39,16 @@ struct Shape {
   std::int64_t rows = 0, cols = 0, stored = 0;
   std::int64_t classes = 2;  // of its labels, where they are classes
   bool sparse = false;
-  // Graphs: on how many workers a vertex is, on average, by their number; ascending, empty where it
-  // is not known. (Entry::copies)
-  std::vector<std::pair<int, double>> copies = {};
+  // Graphs: how vertices lie on workers, by their number; ascending, empty where it is not known.
+  // (Entry::spread)
+  std::vector<std::pair<int, data::Spread>> spread = {};
   // Graphs: the part of all edges by which one shard may exceed its share.
   double uneven = 0;
 
   // Between numbers that are known, along their logarithms; all workers where nothing is known.
   double copies_at(int workers) const;
+  // 0 where nothing is known.
+  double busiest_at(int workers) const;
 };
 // What one round over the whole data costs, from the shape of the data alone.
 struct Cost {
@@ -56,8 +59,9 @@ struct Cost {
   // Of update_bytes, rows that the exchange `mirrors` brings to workers that need them, and that a
   // worker alone does not send at all.
   double mirrored_bytes = 0;
-  // The update has what a shard touches alone: workers have a part of its values (Shape::copies).
-  bool touched_alone = false;
+  // Not 0: workers send the values that they touch alone (Shape::spread), with their places: bytes
+  // of a value on its way by those of the value.
+  double touched_bytes = 0;
   // The update has an answer for each row, such as a vertex: it grows with them.
   bool update_grows = false;
   // Which inner loop does it: how many operations a second a machine does depends on that, on the

@@ -101,6 +101,7 @@ class FirstOf final : public transport::Transport {
   std::string name() const override { return all_.name(); }
   int rank() const override { return all_.rank(); }
   int size() const override { return size_; }
+  bool crosses_network() const override { return all_.crosses_network(); }
   transport::Request send(int to, int tag, std::span<const std::byte> bytes) override {
     return all_.send(to, tag, bytes);
   }
@@ -138,7 +139,7 @@ double exchange_time(const CalibrateOptions& options, int P, std::size_t bytes, 
     meet(&all);
     const double begin_s = now_s();
     for (int k = 0; member && k < stretch; ++k) {
-      exchange(some, P, partials, total, exchange::kPieceBytes);
+      exchange(some, P, partials, total, exchange::piece_bytes(some));
     }
     const double seconds = slowest(&all, member ? now_s() - begin_s : 0);
     if (i == 0) continue;  // connections are made
@@ -161,8 +162,10 @@ Network measure_network(const CalibrateOptions& options) {
               fmt::format("{} of {} bytes, {} ranks", tree ? "tree" : "allreduce", bytes, P));
         }
         const auto size = static_cast<double>(bytes);
-        measured.push_back({tree ? exchange::tree_cost(size, P) : exchange::allreduce_cost(size, P),
-                            exchange_time(options, P, bytes, tree)});
+        const exchange::Cost cost =
+            tree ? exchange::tree_cost(size, P, 0, exchange::kWirePieceBytes)
+                 : exchange::allreduce_cost(size, P, 0, 1, exchange::kWirePieceBytes);
+        measured.push_back({cost, exchange_time(options, P, bytes, tree)});
       }
     }
   }
@@ -171,7 +174,11 @@ Network measure_network(const CalibrateOptions& options) {
 
 Network fit_network(const std::vector<MeasuredExchange>& measured) {
   // seconds = waits * x0 + messages * x1 + bytes * x2; one unknown after the other, none below 0.
+  // Only long exchanges say what a byte takes: links that are held to a rate let some KB pass at
+  // once, and short exchanges would show a bandwidth that there is not.
   std::array<double, 3> x = {};
+  double most_bytes = 0;
+  for (const MeasuredExchange& m : measured) most_bytes = std::max(most_bytes, m.cost.bytes);
   const auto row = [](const MeasuredExchange& m) {
     return std::array{m.cost.waits / m.seconds, m.cost.messages / m.seconds,
                       m.cost.bytes / m.seconds};
@@ -180,6 +187,7 @@ Network fit_network(const std::vector<MeasuredExchange>& measured) {
     for (std::size_t k = 0; k < 3; ++k) {
       double above = 0, below = 0;
       for (const MeasuredExchange& m : measured) {
+        if (k == 2 && m.cost.bytes < most_bytes / 10) continue;
         const auto a = row(m);
         double rest = 1;
         for (std::size_t j = 0; j < 3; ++j) rest -= j == k ? 0 : a[j] * x[j];

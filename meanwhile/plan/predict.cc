@@ -121,17 +121,25 @@ exchange::Cost sum_cost(const learn::Cost& cost, const learn::Shape& shape, cons
                         int workers) {
   const int shards = shards_of(setting, workers);
   if (setting.exchange == job::Exchange::kTree) {
-    return exchange::tree_cost(cost.update_bytes, workers, shards);
+    return exchange::tree_cost(cost.update_bytes, workers, shards, exchange::kWirePieceBytes);
   }
   if (setting.exchange == job::Exchange::kMirrors && cost.mirrored_bytes > 0) {
     return exchange::mirrors_cost(cost.mirrored_bytes, shape.copies_at(workers),
+                                  shape.busiest_at(workers),
                                   cost.update_bytes - cost.mirrored_bytes, workers);
   }
+  const auto sum = [&](double touched) {
+    return exchange::allreduce_cost(cost.update_bytes, workers, shards, touched,
+                                    exchange::kWirePieceBytes);
+  };
+  if (cost.touched_bytes == 0 || workers == 1) return sum(1);
   // A value that is on one worker is where it is added, more or less: data that is near in its file
-  // is near in the update.
-  const double touched =
-      cost.touched_alone && workers > 1 ? (shape.copies_at(workers) - 1) / (workers - 1) : 1;
-  return exchange::allreduce_cost(cost.update_bytes, workers, shards, touched);
+  // is near in the update. The link that carries most may carry more than that.
+  const double others = (shape.copies_at(workers) - 1) / (workers - 1);
+  const double most = std::max(others, shape.busiest_at(workers) * workers / (workers - 1));
+  exchange::Cost all = sum(std::min(1.0, cost.touched_bytes * most));
+  all.sent = sum(std::min(1.0, cost.touched_bytes * others)).bytes;
+  return all;
 }
 
 }  // namespace
@@ -200,7 +208,7 @@ Round predict_round(const Machine& machine, const learn::Cost& cost, const learn
   if (alone(machine, setting, workers)) return round;
   if (setting.medium == Medium::kNetwork) {
     round.exchange += exchange_seconds(machine, cost, shape, setting, workers);
-    round.bytes = sum_cost(cost, shape, setting, workers).bytes;
+    round.bytes = sum_cost(cost, shape, setting, workers).sent;
   } else if (setting.medium == Medium::kStorage) {
     const runtime::StepCost step = storage_step(machine, setting, workers);
     round.exchange = 0;

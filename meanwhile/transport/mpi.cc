@@ -47,11 +47,19 @@ class MpiSession::World : public Transport {
       : options_(options), data_(copy_of_world()), control_(copy_of_world()) {
     MPI_Comm_rank(data_, &rank_);
     MPI_Comm_size(data_, &size_);
+    MPI_Comm here = MPI_COMM_NULL;  // ranks of this machine
+    check(MPI_Comm_split_type(data_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &here),
+          "MPI_Comm_split_type");
+    int near = 0;
+    MPI_Comm_size(here, &near);
+    crosses_network_ = near < size_;
+    MPI_Comm_free(&here);
   }
 
   std::string name() const override { return "mpi"; }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  bool crosses_network() const override { return crosses_network_; }
 
   Request send(int to, int tag, std::span<const std::byte> bytes) override {
     return open(true, to, bytes.size(), [&](std::size_t begin, int count, MPI_Request* piece) {
@@ -223,6 +231,7 @@ class MpiSession::World : public Transport {
   const MpiOptions options_;
   MPI_Comm data_, control_;
   int rank_ = 0, size_ = 1;
+  bool crosses_network_ = false;
   std::map<Request, Open> open_;
   Request next_ = 0;
   std::optional<base::Error> cause_;

@@ -38,6 +38,8 @@ class Transport {
   virtual std::string name() const = 0;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Whether some workers are on other machines. The same at every worker.
+  virtual bool crosses_network() const { return false; }
 
   // Starts a message of any size; 0 <= tag < kFirstReservedTag. Borrows `bytes` until wait().
   virtual Request send(int to, int tag, std::span<const std::byte> bytes) = 0;

@@ -30,13 +30,16 @@ TEST_F(BeliefEntry, SaysHowManyWorkersTouchABelief) {
   const data::Dataset grid = data::factor_rows(test::RandomGraphs(1).grid(100, 2, 1));
   const std::int64_t rows = data::rows(grid.x);
   const data::RowRange all[] = {{0, rows}}, none[] = {{0, rows}, {0, 0}};
-  EXPECT_EQ(entry_.copies(grid.x, all), 1);
-  EXPECT_EQ(entry_.copies(grid.x, none), 1);
-  const auto copies = meanwhile::graph::copies_by_workers(grid.x, entry_.copies);
-  ASSERT_EQ(copies.size(), 6U);
-  EXPECT_EQ(copies[1].first, 4);
-  EXPECT_GT(copies[1].second, 1);
-  EXPECT_LT(copies[1].second, 2.5);
+  EXPECT_EQ(entry_.spread(grid.x, all).copies, 1);
+  EXPECT_EQ(entry_.spread(grid.x, none).copies, 1);
+  // The one worker that has all sends half of the pages to the other, which adds them.
+  EXPECT_EQ(entry_.spread(grid.x, all).busiest, 0);
+  EXPECT_NEAR(entry_.spread(grid.x, none).busiest, 0.5, 0.02);
+  const auto spread = meanwhile::graph::spread_by_workers(grid.x, entry_.spread);
+  ASSERT_EQ(spread.size(), 10U);  // 2 to 8, 16, 32, 64
+  EXPECT_EQ(spread[2].first, 4);
+  EXPECT_GT(spread[2].second.copies, 1);
+  EXPECT_LT(spread[2].second.copies, 2.5);
 }
 
 TEST_F(BeliefEntry, ReadsAModelWithEvidenceAndAnswers) {

@@ -133,8 +133,10 @@ TEST(Mirrors, SendTheRowsThatOthersNeed) {
   });
   EXPECT_EQ(traffic[0].bytes, 16);  // a row and the tail
   EXPECT_EQ(traffic[1].bytes, 16);  // the tail, and the sum of the row
-  const Cost cost = mirrors_cost(8 * 4, 1.25, 8, 2);
-  EXPECT_EQ(cost.bytes, 16);
+  // The one link carries a row one way, then back, while the other direction has the tail alone.
+  const Cost cost = mirrors_cost(8 * 4, 1.25, 0.25, 8, 2);
+  EXPECT_EQ(cost.sent, 16);
+  EXPECT_EQ(cost.bytes, 24);
 }
 
 }  // namespace

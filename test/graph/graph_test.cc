@@ -226,6 +226,8 @@ TEST(Cut, CopiesAreThoseOfAFewVertices) {
   EXPECT_EQ(count_copies(rows, cut(starts, 1)).copies, 1);
   EXPECT_EQ(count_copies(rows, cut(starts, 1)).most_edges, 3);
   EXPECT_GT(count_copies(rows, cut(starts, 3)).copies, 1);
+  EXPECT_EQ(count_copies(rows, cut(starts, 1)).most_mirrors, 0);
+  EXPECT_EQ(count_copies(rows, cut(starts, 2)).most_mirrors, 1);
   // All vertices of degree 1: a copy each.
   const Histogram ones = {{1, 100}};
   EXPECT_DOUBLE_EQ(random_copies(ones, 8), 1);
@@ -263,7 +265,7 @@ TEST(Histogram, SaysWhatOneVertexCanOwn) {
   const auto copies = owner_copies_by_workers(some);
   ASSERT_EQ(copies.size(), 6U);
   EXPECT_EQ(copies[2].first, 8);
-  EXPECT_DOUBLE_EQ(copies[2].second, (10 + 24 * owner_copies(some, 8)) / 34);
+  EXPECT_DOUBLE_EQ(copies[2].second.copies, (10 + 24 * owner_copies(some, 8)) / 34);
 }
 
 TEST(ShardGraph, HoldsTheEdgesOfItsRows) {

@@ -152,7 +152,7 @@ learn::Shape PlanFlags::shape_of_files(const base::Json& parameters) const {
   }
   learn::Shape shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
                         data::is_sparse(data)};
-  if (entry_.copies) shape.copies = graph::copies_by_workers(data.x, entry_.copies);
+  if (entry_.spread) shape.spread = graph::spread_by_workers(data.x, entry_.spread);
   if (!data.labels.empty() && entry_.classes) {
     const auto values = data::label_values(data, base::hardware_threads());
     if (!values.empty()) shape.classes = std::ssize(values);
@@ -170,7 +170,7 @@ learn::Shape PlanFlags::shape_of_degrees() const {
   const std::int64_t edges = graph::edges_in(degrees);
   learn::Shape shape = entry_.shape_of_graph(graph::vertices_in(degrees), edges);
   // Degrees say nothing of what lies together: of other learners every worker has all.
-  if (entry_.mirrors) shape.copies = graph::owner_copies_by_workers(degrees);
+  if (entry_.mirrors) shape.spread = graph::owner_copies_by_workers(degrees);
   shape.uneven = static_cast<double>(graph::most_owned(degrees)) /
                  static_cast<double>(std::max<std::int64_t>(1, edges));
   return shape;

@@ -253,7 +253,7 @@ Cost Belief::cost(const Shape& shape) const {
           .bytes_read = 8 * stored + 64 * rows,
           .update_bytes = 8 * variables,
           .absorb_bytes = 24 * variables,
-          .touched_alone = true,
+          .touched_bytes = 1,  // as pages
           .update_grows = true,
           .kernel = "belief.messages"};
 }

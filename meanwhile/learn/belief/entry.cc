@@ -69,7 +69,7 @@ Entry entry() {
   entry.must_converge = true;
   entry.read = read_files;
   entry.reads = "one graphical model: UAI, or libDAI's .fg; also .gz and .zst";
-  entry.copies = page_copies;
+  entry.spread = page_spread;
   entry.shape_of_graph = pairwise_shape;
   entry.row_name = "factor";
   entry.value_name = "number";

@@ -115,25 +115,36 @@ ShardFactors shard_factors(const data::Sparse<double>& rows, data::RowRange rang
   return shard;
 }
 
-double page_copies(const data::Matrix& x, std::span<const data::RowRange> of_workers) {
+data::Spread page_spread(const data::Matrix& x, std::span<const data::RowRange> of_workers) {
   const auto* const rows = std::get_if<data::Sparse<double>>(&x);
-  if (rows == nullptr) return 0;
+  if (rows == nullptr) return {};
   const std::int64_t variables = data::variables_of(*rows);
   const std::int64_t pages = variables / kPageValues + 1;
   std::vector<int> last(static_cast<std::size_t>(pages), -1);  // worker that touched it last
-  std::int64_t touched = 0;
+  std::int64_t touched = 0, busiest = 0;
+  std::vector<std::int64_t> received(of_workers.size());
   for (std::size_t w = 0; w < of_workers.size(); ++w) {
+    std::int64_t sent = 0;
     for (std::int64_t i = of_workers[w].begin; i < of_workers[w].end; ++i) {
       const auto scope = data::factor_row(*rows, i, variables).variables;
       if (scope.size() < 2) continue;
       for (const std::int32_t v : scope) {
-        int& worker = last[static_cast<std::size_t>(v / kPageValues)];
-        touched += worker != static_cast<int>(w);
+        const std::int64_t page = v / kPageValues;
+        int& worker = last[static_cast<std::size_t>(page)];
+        if (worker == static_cast<int>(w)) continue;
         worker = static_cast<int>(w);
+        ++touched;
+        const auto adder = static_cast<std::size_t>(page * std::ssize(of_workers) / pages);
+        if (adder == w) continue;
+        ++sent;
+        ++received[adder];
       }
     }
+    busiest = std::max(busiest, sent);
   }
-  return std::max(1.0, static_cast<double>(touched) / static_cast<double>(pages));
+  for (const std::int64_t count : received) busiest = std::max(busiest, count);
+  const auto all = static_cast<double>(pages);
+  return {std::max(1.0, static_cast<double>(touched) / all), static_cast<double>(busiest) / all};
 }
 
 }  // namespace meanwhile::learn::belief

@@ -14,9 +14,10 @@ namespace meanwhile::learn::belief {
 // Of an update that is sent as pages of values, so that a shard sends the pages it touches alone.
 inline constexpr std::int64_t kPageValues = 256;
 
-// Workers that touch a page of beliefs, on average, if worker w has the factors of_workers[w]; 0
-// for rows that are no factor graph.
-double page_copies(const data::Matrix& rows, std::span<const data::RowRange> of_workers);
+// Workers that touch a page of beliefs, on average, if worker w has the factors of_workers[w], and
+// pages that a worker sends to where they are added, or gets there: allreduce gives every worker as
+// many pages, in order. Not known for rows that are no factor graph.
+data::Spread page_spread(const data::Matrix& rows, std::span<const data::RowRange> of_workers);
 
 // A message goes from a factor to one of its variables; messages of a factor follow each other in
 // the order of its scope. Only factors of two variables or more are here.

@@ -37,7 +37,7 @@ Entry program_entry(std::string name, Direction direction, bool weighted, Make m
   entry.reads =
       "a graph: list of edges, Matrix Market, METIS, adjacency text, GAP's .sg and .wsg, or what "
       "convert made of one; also .gz and .zst; several files, or - for standard input";
-  entry.copies = meanwhile::graph::vertex_copies;
+  entry.spread = meanwhile::graph::vertex_spread;
   entry.shape_of_graph = [](std::int64_t vertices, std::int64_t edges) {
     return Shape{.rows = vertices, .cols = vertices, .stored = edges, .sparse = true};
   };

@@ -311,6 +311,7 @@ Cost VertexRounds::cost(const Shape& shape) const {
           .update_bytes = 8 * vertices * numbers + 16,
           .absorb_bytes = 56 * vertices * numbers,
           .mirrored_bytes = 8 * vertices * numbers,
+          .touched_bytes = (8.0 + 4) / 8,
           .update_grows = true,
           .kernel = "graph.gather"};
 }
@@ -322,6 +323,7 @@ std::vector<learn::Stretch> VertexRounds::course(const Shape& shape) const {
   facts.bytes_read *= 2;
   facts.update_bytes = 24 * static_cast<double>(shape.rows);
   facts.mirrored_bytes = 0;
+  facts.touched_bytes = 0;
   return {{Phase::kPrepare, has_facts() ? 0.0 : 1.0, facts},
           {Phase::kTrain, static_cast<double>(rounds_left()), cost(shape)}};
 }
