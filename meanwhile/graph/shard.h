@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "meanwhile/base/large_pages.h"
 #include "meanwhile/data/deal.h"
 #include "meanwhile/data/matrix.h"
 
@@ -16,19 +17,19 @@ struct ShardGraph {
   // The vertices that occur: vertex v of the shard is vertices[v] of the graph. They come in
   // groups, each of which ascends: first the few that most edges meet, then more that many meet,
   // and so on, so that what is used often lies together in the caches.
-  std::vector<std::uint32_t> vertices;
+  base::LargeVector<std::uint32_t> vertices;
   std::vector<std::size_t> group_ends;
-  // A vertex that owns edges: the vertex of the shard, and where its edges end in `others`; they
-  // begin where those of the one before it end. Those that own few come first. Edges to others come
-  // first, then those from others (of a directed graph).
-  struct Owner {
+  // A vertex and its edges: the vertex of the shard, and where its edges end in `others`; they
+  // begin where those of the row before it end. Short rows come first. Edges to others come first,
+  // then those from others (of a directed graph).
+  struct Row {
     std::uint32_t vertex = 0;
     std::uint32_t out_end = 0, in_end = 0;
   };
-  std::vector<Owner> owners;
-  std::vector<std::uint32_t> others;  // the other end of each edge, a vertex of the shard
-  std::vector<float> weights;         // one an edge; empty: all are 1
-  // Edges from a vertex to itself, which are not among those of owners.
+  std::vector<Row> rows;
+  base::LargeVector<std::uint32_t> others;  // the other end of each edge, a vertex of the shard
+  std::vector<float> weights;               // one an edge; empty: all are 1
+  // Edges from a vertex to itself, which are in no row.
   struct Loop {
     std::uint32_t vertex = 0;
     float weight = 1;
@@ -47,9 +48,15 @@ inline data::RowRange rows_of(const data::Shard& shard) {
   return {shard.blocks.front().begin, shard.blocks.back().end};
 }
 
+// The row that an edge stands in.
+enum class RowOf {
+  kOwner,       // as in the graph
+  kFewerEdges,  // that of the end with fewer edges in the shard: the other ends are then fewer
+};
+
 // The shard whose rows are `range` of `rows`, the first of which is vertex `first` of the graph.
 // THROWS Error(kInput) for 2^31 edges and more.
 ShardGraph shard_graph(const data::Sparse<float>& rows, data::RowRange range, std::int64_t first,
-                       std::int64_t vertices);
+                       std::int64_t vertices, RowOf row_of);
 
 }  // namespace meanwhile::graph

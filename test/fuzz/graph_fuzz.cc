@@ -28,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       for (const data::Shard& shard :
            graph::cut({rows.row_start, static_cast<std::size_t>(rows.rows) + 1}, 3)) {
         const data::RowRange range = graph::rows_of(shard);
-        const graph::ShardGraph part = graph::shard_graph(rows, range, range.begin, rows.rows);
+        const graph::ShardGraph part =
+            graph::shard_graph(rows, range, range.begin, rows.rows, graph::RowOf::kFewerEdges);
         found += std::ssize(part.others) + std::ssize(part.loops);
         for (const std::uint32_t other : part.others) {
           if (part.vertices.at(other) >= rows.rows) fuzz::fail("a vertex that there is not");

@@ -269,43 +269,69 @@ TEST(Histogram, SaysWhatOneVertexCanOwn) {
 }
 
 TEST(ShardGraph, HoldsTheEdgesOfItsRows) {
-  for (const bool directed : {false, true}) {
-    BuildOptions options;
-    options.directed = directed;
-    const Built built = build(edges_of(drawn(300, 2000, 5)), options);
-    const auto rows = rows_of(built);
-    const auto cut = graph::cut({rows.row_start, static_cast<std::size_t>(rows.rows) + 1}, 4);
-    std::multiset<std::pair<std::int64_t, std::int64_t>> found, expected;
-    for (const auto& [edge, weight] : edges_in(rows)) expected.insert(edge);
-    for (const data::Shard& part : cut) {
-      const auto range = part.blocks.front();
-      const ShardGraph shard = shard_graph(rows, range, range.begin, rows.rows);
-      auto group = shard.vertices.begin();
-      for (const std::size_t end : shard.group_ends) {
-        const auto next = shard.vertices.begin() + static_cast<std::ptrdiff_t>(end);
-        EXPECT_TRUE(std::is_sorted(group, next));
-        group = next;
-      }
-      EXPECT_EQ(group, shard.vertices.end());
-      EXPECT_TRUE(shard.weights.empty());
-      const auto add = [&](std::int64_t from, std::int64_t to) {
-        if (!directed && from > to) std::swap(from, to);
-        found.insert({from, to});
-      };
-      std::size_t k = 0;
-      for (const auto& owner : shard.owners) {
-        for (; k < owner.in_end; ++k) {
-          const std::int64_t mine = shard.vertices[owner.vertex];
-          const std::int64_t other = shard.vertices[shard.others[k]];
-          const bool arrives = directed && k >= owner.out_end;
-          add(arrives ? other : mine, arrives ? mine : other);
+  for (const RowOf row_of : {RowOf::kOwner, RowOf::kFewerEdges}) {
+    for (const bool directed : {false, true}) {
+      BuildOptions options;
+      options.directed = directed;
+      const Built built = build(edges_of(drawn(300, 2000, 5)), options);
+      const auto rows = rows_of(built);
+      const auto cut = graph::cut({rows.row_start, static_cast<std::size_t>(rows.rows) + 1}, 4);
+      std::multiset<std::pair<std::int64_t, std::int64_t>> found, expected;
+      for (const auto& [edge, weight] : edges_in(rows)) expected.insert(edge);
+      for (const data::Shard& part : cut) {
+        const auto range = part.blocks.front();
+        const ShardGraph shard = shard_graph(rows, range, range.begin, rows.rows, row_of);
+        auto group = shard.vertices.begin();
+        for (const std::size_t end : shard.group_ends) {
+          const auto next = shard.vertices.begin() + static_cast<std::ptrdiff_t>(end);
+          EXPECT_TRUE(std::is_sorted(group, next));
+          group = next;
+        }
+        EXPECT_EQ(group, shard.vertices.end());
+        EXPECT_TRUE(shard.weights.empty());
+        const auto add = [&](std::int64_t from, std::int64_t to) {
+          if (!directed && from > to) std::swap(from, to);
+          found.insert({from, to});
+        };
+        std::size_t k = 0;
+        for (const auto& row : shard.rows) {
+          for (; k < row.in_end; ++k) {
+            const std::int64_t mine = shard.vertices[row.vertex];
+            const std::int64_t other = shard.vertices[shard.others[k]];
+            const bool arrives = directed && k >= row.out_end;
+            add(arrives ? other : mine, arrives ? mine : other);
+          }
+        }
+        for (const auto& loop : shard.loops) {
+          add(shard.vertices[loop.vertex], shard.vertices[loop.vertex]);
         }
       }
-      for (const auto& loop : shard.loops) {
-        add(shard.vertices[loop.vertex], shard.vertices[loop.vertex]);
-      }
+      EXPECT_EQ(found, expected);
     }
-    EXPECT_EQ(found, expected);
+  }
+}
+
+TEST(ShardGraph, ShortensRowsByFewerEdges) {
+  const Built built = build(edges_of(drawn(300, 2000, 5)), {});
+  const auto rows = rows_of(built);
+  for (const data::Shard& part :
+       graph::cut({rows.row_start, static_cast<std::size_t>(rows.rows) + 1}, 4)) {
+    const auto range = part.blocks.front();
+    const ShardGraph shard = shard_graph(rows, range, range.begin, rows.rows, RowOf::kFewerEdges);
+    std::vector<std::size_t> edges(shard.vertices.size());
+    const auto over_edges = [&](const auto& use) {
+      std::size_t k = 0;
+      for (const auto& row : shard.rows) {
+        for (; k < row.in_end; ++k) use(row.vertex, shard.others[k]);
+      }
+    };
+    over_edges([&](std::uint32_t vertex, std::uint32_t other) {
+      ++edges[vertex];
+      ++edges[other];
+    });
+    for (const auto& loop : shard.loops) edges[loop.vertex] += 2;
+    over_edges(
+        [&](std::uint32_t vertex, std::uint32_t other) { EXPECT_LE(edges[vertex], edges[other]); });
   }
 }
 

@@ -50,20 +50,23 @@ class Gathering {
       use(begin + 2, 2);
       use(begin + 3, 3);
     }
-    for (std::size_t turn = 0; begin < end; ++begin, ++turn) use(begin, turn);
+    // Turns are constants, so that sums stay in registers.
+    if (begin < end) use(begin, 0);
+    if (begin + 1 < end) use(begin + 1, 1);
+    if (begin + 2 < end) use(begin + 2, 2);
   }
 
-  // One number a vertex: what a vertex gets from the edges that it owns stays in registers, in four
+  // One number a vertex: what a vertex gets from the edges of its row stays in registers, in four
   // sums that take turns, so that an addition need not wait for the one before it.
   template <class Weight>
   void over_single(const Weight& weight) const {
     const std::uint32_t* const others = shard_.others.data();
     auto* const cells = reinterpret_cast<Cell*>(cells_);
     std::size_t k = 0;
-    for (const auto& owner : shard_.owners) {
-      const double mine = cells[owner.vertex].sent;
+    for (const auto& row : shard_.rows) {
+      const double mine = cells[row.vertex].sent;
       double arriving[kTurns] = {};
-      const std::size_t out_end = owner.out_end, in_end = owner.in_end;
+      const std::size_t out_end = row.out_end, in_end = row.in_end;
       if (directed_) {
         for (; k < out_end; ++k) cells[others[k]].sum += program_.gather(mine, weight(k));
         in_turns(k, in_end, [&](std::size_t edge, std::size_t turn) {
@@ -77,19 +80,19 @@ class Gathering {
         });
       }
       k = in_end;
-      cells[owner.vertex].sum += (arriving[0] + arriving[1]) + (arriving[2] + arriving[3]);
+      cells[row.vertex].sum += (arriving[0] + arriving[1]) + (arriving[2] + arriving[3]);
     }
   }
 
   void over_wide() const {
     std::size_t k = 0;
-    for (const auto& owner : shard_.owners) {
-      for (; k < owner.in_end; ++k) {
+    for (const auto& row : shard_.rows) {
+      for (; k < row.in_end; ++k) {
         const double weight = shard_.weight(k);
-        const bool leaves = !directed_ || k < owner.out_end;
-        const bool arrives = !directed_ || k >= owner.out_end;
-        if (arrives) add(shard_.others[k], owner.vertex, weight);
-        if (leaves) add(owner.vertex, shard_.others[k], weight);
+        const bool leaves = !directed_ || k < row.out_end;
+        const bool arrives = !directed_ || k >= row.out_end;
+        if (arrives) add(shard_.others[k], row.vertex, weight);
+        if (leaves) add(row.vertex, shard_.others[k], weight);
       }
     }
   }

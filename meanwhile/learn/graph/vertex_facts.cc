@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
@@ -17,22 +18,31 @@ using base::ErrorKind;
 
 void VertexRounds::add_facts(std::size_t s, exchange::Update& update) {
   const ShardGraph& shard = held(s).graph;
-  const std::span<double> weight = update.dense<double>(0);
-  const std::span<std::int64_t> degree = update.dense<std::int64_t>(1);
+  struct Leaving {
+    double weight = 0;
+    std::int64_t edges = 0;
+  };
+  std::vector<Leaving> leaving(shard.vertices.size());
   const auto leaves = [&](std::uint32_t vertex, double edge) {
-    weight[shard.vertices[vertex]] += edge;
-    ++degree[shard.vertices[vertex]];
+    leaving[vertex].weight += edge;
+    ++leaving[vertex].edges;
   };
   std::size_t k = 0;
-  for (const ShardGraph::Owner& owner : shard.owners) {
-    for (; k < owner.in_end; ++k) {
-      const bool arrives = directed_ && k >= owner.out_end;
-      leaves(arrives ? shard.others[k] : owner.vertex, shard.weight(k));
+  for (const ShardGraph::Row& row : shard.rows) {
+    for (; k < row.in_end; ++k) {
+      const bool arrives = directed_ && k >= row.out_end;
+      leaves(arrives ? shard.others[k] : row.vertex, shard.weight(k));
       if (!directed_) leaves(shard.others[k], shard.weight(k));
     }
   }
   for (const ShardGraph::Loop& loop : shard.loops) {
     leaves(loop.vertex, static_cast<double>(loop.weight));
+  }
+  const std::span<double> weight = update.dense<double>(0);
+  const std::span<std::int64_t> degree = update.dense<std::int64_t>(1);
+  for (std::size_t v = 0; v < leaving.size(); ++v) {
+    weight[shard.vertices[v]] = leaving[v].weight;
+    degree[shard.vertices[v]] = leaving[v].edges;
   }
   const data::Part& part = *attachment_.part;
   if (has_numbers(part)) {

@@ -134,12 +134,13 @@ exchange::UpdateShape VertexRounds::update_shape() const {
 }
 
 VertexRounds::Held& VertexRounds::held(std::size_t shard) {
+  using meanwhile::graph::RowOf;
   Held& held = held_[shard];
   if (held.made) return held;
   const data::Part& part = *attachment_.part;
-  held.graph = meanwhile::graph::shard_graph(std::get<data::Sparse<float>>(part.data.x),
-                                             meanwhile::graph::rows_of(part.shards[shard]),
-                                             first_vertex_[shard], vertices_);
+  held.graph = meanwhile::graph::shard_graph(
+      std::get<data::Sparse<float>>(part.data.x), meanwhile::graph::rows_of(part.shards[shard]),
+      first_vertex_[shard], vertices_, width_ == 1 ? RowOf::kFewerEdges : RowOf::kOwner);
   held.cells.resize(2 * held.graph.vertices.size() * width_);
   held.made = true;
   return held;
@@ -153,7 +154,7 @@ void VertexRounds::work(int number, ShardMemory& /*memory*/, exchange::Update& u
   tail[0] = tails_[s].stuck;
   tail[1] = tails_[s].change;
   Held& mine = held(s);
-  const std::vector<std::uint32_t>& vertices = mine.graph.vertices;
+  const std::span<const std::uint32_t> vertices = mine.graph.vertices;
   const auto row = [this](auto& values, std::size_t at) {
     return values.begin() + static_cast<std::ptrdiff_t>(at * width_);
   };

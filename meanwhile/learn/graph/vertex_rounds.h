@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "meanwhile/base/large_pages.h"
 #include "meanwhile/graph/shard.h"
 #include "meanwhile/learn/graph/program.h"
 #include "meanwhile/learn/graph/row_sums.h"
@@ -91,7 +92,7 @@ class VertexRounds : public RoundLearner {
     bool made = false;
     // `width` numbers that a vertex sends, then as many that it gets: what an edge reads and writes
     // of a vertex lies together.
-    std::vector<double> cells;
+    base::LargeVector<double> cells;
   };
 
   // Vertices of a shard that one thread does; sums over them do not depend on threads.
