@@ -25,8 +25,8 @@ void ClockEngine::begin(learn::Moves& moves) {
   moves_ = &moves;
   transport::Transport& transport = *sum_.transport;
   if (log_.stretches().empty()) {
-    log_ = tables::ReadsLog(options_.run, options_.staleness, transport.size(),
-                            static_cast<std::int64_t>(moves.size()));
+    log_ =
+        tables::ReadsLog(options_.run, options_.staleness, static_cast<std::int64_t>(moves.size()));
   }
   clocks_ = std::make_unique<Clocks>(transport, moves, pool_, shards_, options_.staleness);
   settled_ = 0;

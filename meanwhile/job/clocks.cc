@@ -272,7 +272,7 @@ tables::Stretch Clocks::drain() {
   }
   moves_.look(moved_, tables::unit_of(grid_, shards_));
   // All readers' lags, clock by clock.
-  tables::Stretch stretch{grid_, clock_, {}};
+  tables::Stretch stretch{grid_, workers_, clock_, {}};
   const auto all = transport::all_gather(transport_, std::as_bytes(std::span(lags_)));
   const auto each = static_cast<std::size_t>(workers_) * static_cast<std::size_t>(workers_);
   for (std::size_t clock = 0; clock < static_cast<std::size_t>(clock_); ++clock) {

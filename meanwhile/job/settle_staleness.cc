@@ -44,7 +44,7 @@ tables::ReadsLog behind(const data::SafetensorsFile& state, const tables::ReadsL
                         const fs::path& run) {
   const Json about = learn::metadata_json(state, "about", "a state");
   const Json& said = base::member_or_null(about, "reads");
-  tables::ReadsLog part(log.run(), log.staleness(), log.readers(), log.size());
+  tables::ReadsLog part(log.run(), log.staleness(), log.size());
   const auto count = static_cast<std::size_t>(base::count_or(said, "stretches", 0));
   for (std::size_t i = 0; i < std::min(count, log.stretches().size()); ++i) {
     part.add(log.stretches()[i]);

@@ -42,7 +42,7 @@ ReplayedLearner::ReplayedLearner(std::unique_ptr<RoundLearner> learner,
 ReplayedLearner::~ReplayedLearner() = default;
 
 exchange::Range ReplayedLearner::shards_of(int reader) const {
-  return exchange::owned(log_->run().shards, reader, log_->readers());
+  return exchange::owned(log_->run().shards, reader, stretch().readers);
 }
 
 int ReplayedLearner::reader_of(int shard) const {
@@ -85,7 +85,7 @@ void ReplayedLearner::enter() {
 void ReplayedLearner::begin_stretch() {
   moves_->begin();
   settled_ = 0;
-  const auto R = static_cast<std::size_t>(log_->readers());
+  const auto R = static_cast<std::size_t>(stretch().readers);
   readers_.assign(R, {0, Numbers(moves_->size(), 0), Numbers(R * R, 0)});
   moved_.assign(moves_->size(), 0);
   kept_.clear();
@@ -106,8 +106,8 @@ bool ReplayedLearner::is_complete() const {
 bool ReplayedLearner::is_ready(int reader) const {
   const std::int64_t clock = readers_[static_cast<std::size_t>(reader)].clock;
   if (clock == stretch().clocks) return false;
-  for (int slice = 0; slice < log_->readers(); ++slice) {
-    const std::size_t at = log_->place(clock, reader, slice);
+  for (int slice = 0; slice < stretch().readers; ++slice) {
+    const std::size_t at = stretch().place(clock, reader, slice);
     for (std::size_t source = 0; source < readers_.size(); ++source) {
       if (clock - stretch().lags[at + source] > readers_[source].clock) return false;
     }
@@ -126,7 +126,7 @@ std::int64_t ReplayedLearner::due() const {
 void ReplayedLearner::settle_round() {
   ready_.assign(readers_.size(), false);
   bool any = false;
-  for (int reader = 0; reader < log_->readers(); ++reader) {
+  for (int reader = 0; reader < stretch().readers; ++reader) {
     ready_[static_cast<std::size_t>(reader)] = is_ready(reader);
     any |= ready_[static_cast<std::size_t>(reader)];
   }
@@ -140,7 +140,7 @@ void ReplayedLearner::settle_round() {
 exchange::UpdateShape ReplayedLearner::update_shape() const {
   if (!is_replaying()) return learner_->update_shape();
   if (drains_) return {{.rows = 1}};
-  const std::int64_t rows = rows_of(moves_->size()) * log_->readers();
+  const std::int64_t rows = rows_of(moves_->size()) * stretch().readers;
   return {{.rows = rows,
            .width = static_cast<std::int64_t>(kWidth),
            .element = exchange::Element::kInt64,
@@ -206,7 +206,7 @@ void ReplayedLearner::take(const exchange::Update& total) {
   const std::size_t size = moves_->size();
   const std::size_t S = moves_->summary_size();
   const std::span<const double> summaries = total.dense<double>(kSummariesBlock);
-  for (int reader = 0; reader < log_->readers(); ++reader) {
+  for (int reader = 0; reader < stretch().readers; ++reader) {
     if (!ready_[static_cast<std::size_t>(reader)]) continue;
     Reader& of = readers_[static_cast<std::size_t>(reader)];
     Numbers& move = kept_[{reader, of.clock}];
@@ -229,7 +229,7 @@ void ReplayedLearner::take(const exchange::Update& total) {
     }
     ++of.clock;
   }
-  for (int reader = 0; reader < log_->readers(); ++reader) {
+  for (int reader = 0; reader < stretch().readers; ++reader) {
     if (is_ready(reader)) look(reader);
   }
   forget();
@@ -238,9 +238,9 @@ void ReplayedLearner::take(const exchange::Update& total) {
 // Brings a reader to what its next read saw: adds moves that came in since its last.
 void ReplayedLearner::look(int reader) {
   Reader& of = readers_[static_cast<std::size_t>(reader)];
-  const int R = log_->readers();
+  const int R = stretch().readers;
   for (int slice = 0; slice < R; ++slice) {
-    const std::size_t at = log_->place(of.clock, reader, slice);
+    const std::size_t at = stretch().place(of.clock, reader, slice);
     const auto part = tables::ReadsLog::slice(log_->size(), slice, R);
     for (int source = 0; source < R; ++source) {
       std::int64_t& seen = of.cut[static_cast<std::size_t>(slice * R + source)];

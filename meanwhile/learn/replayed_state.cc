@@ -65,9 +65,9 @@ void ReplayedLearner::restore(const data::SafetensorsFile& file) {
     stretch_ = replay.at("stretch");
     settled_ = replay.at("settled");
     if (!replay.contains("clocks")) return;
-    const auto R = static_cast<std::size_t>(log_->readers());
     const auto size = static_cast<std::size_t>(log_->size());
-    if (stretch_ >= log_->stretches().size() || replay["clocks"].size() != R) {
+    const std::size_t R = replay["clocks"].size();
+    if (stretch_ >= log_->stretches().size() || R != static_cast<std::size_t>(stretch().readers)) {
       throw Error(ErrorKind::kInput, "the state is of a replay of another record");
     }
     readers_.clear();

@@ -24,17 +24,19 @@ Json header_of(const ReadsLog& log) {
   const RecordedRun& run = log.run();
   Json stretches = Json::array();
   for (const Stretch& stretch : log.stretches()) {
-    stretches.push_back({{"grid", std::log2(stretch.grid)}, {"clocks", stretch.clocks}});
+    stretches.push_back({{"grid", std::log2(stretch.grid)},
+                         {"readers", stretch.readers},
+                         {"clocks", stretch.clocks}});
   }
   return {
-      {"learner", run.learner},   {"parameters", run.parameters}, {"data_sha256", run.data_sha256},
-      {"seed", run.seed},         {"shards", run.shards},         {"staleness", log.staleness()},
-      {"readers", log.readers()}, {"size", log.size()},           {"stretches", stretches}};
+      {"learner", run.learner}, {"parameters", run.parameters}, {"data_sha256", run.data_sha256},
+      {"seed", run.seed},       {"shards", run.shards},         {"staleness", log.staleness()},
+      {"size", log.size()},     {"stretches", stretches}};
 }
 
 // Every lag is one that the rule allows.
 void check(const ReadsLog& log, const Stretch& stretch) {
-  const auto R = static_cast<std::size_t>(log.readers());
+  const auto R = static_cast<std::size_t>(stretch.readers);
   if (stretch.clocks < 0 ||
       stretch.lags.size() / R / R / R != static_cast<std::size_t>(stretch.clocks) ||
       stretch.lags.size() % (R * R * R) != 0) {
@@ -42,9 +44,9 @@ void check(const ReadsLog& log, const Stretch& stretch) {
                 stretch.lags.size());
   }
   for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
-    for (int reader = 0; reader < log.readers(); ++reader) {
-      for (int slice = 0; slice < log.readers(); ++slice) {
-        const std::size_t at = log.place(clock, reader, slice);
+    for (int reader = 0; reader < stretch.readers; ++reader) {
+      for (int slice = 0; slice < stretch.readers; ++slice) {
+        const std::size_t at = stretch.place(clock, reader, slice);
         for (std::size_t source = 0; source < R; ++source) {
           const std::int64_t lag = stretch.lags[at + source], seen = clock - lag;
           const bool own = source == static_cast<std::size_t>(reader);
@@ -86,21 +88,24 @@ ReadsLog ReadsLog::read(std::span<const std::byte> bytes, const std::string& nam
     const Json header = base::parse_json(file.metadata().at("record"), "record");
     ReadsLog log({header.at("learner"), header.at("parameters"), header.at("data_sha256"),
                   header.at("seed"), header.at("shards")},
-                 header.at("staleness"), header.at("readers"), header.at("size"));
-    if (log.readers_ < 1 || log.readers_ > kMostReaders || log.staleness_ < 0 || log.size_ < 0 ||
-        log.run_.shards < log.readers_) {
-      throw Error(ErrorKind::kInput, "{} readers of {} shards with staleness {}", log.readers_,
+                 header.at("staleness"), header.at("size"));
+    if (log.staleness_ < 0 || log.size_ < 0 || log.run_.shards < 1) {
+      throw Error(ErrorKind::kInput, "{} numbers, {} shards, staleness {}", log.size_,
                   log.run_.shards, log.staleness_);
     }
     const auto lags = file.tensor("lags").as<std::int32_t>();
-    const auto R = static_cast<std::size_t>(log.readers_);
     std::size_t at = 0;
     for (const Json& said : header.at("stretches")) {
       Stretch stretch;
       const double exponent = said.at("grid");
       if (std::abs(exponent) > 1000) throw Error(ErrorKind::kInput, "a grid of 2^{}", exponent);
       stretch.grid = std::exp2(exponent);
+      stretch.readers = said.at("readers");
       stretch.clocks = said.at("clocks");
+      if (stretch.readers < 1 || stretch.readers > std::min(kMostReaders, log.run_.shards)) {
+        throw Error(ErrorKind::kInput, "{} readers of {} shards", stretch.readers, log.run_.shards);
+      }
+      const auto R = static_cast<std::size_t>(stretch.readers);
       const std::size_t most = (lags.size() - at) / (R * R * R);
       if (stretch.clocks < 0 || static_cast<std::size_t>(stretch.clocks) > most) {
         throw Error(ErrorKind::kInput, "names more clocks than it holds");
@@ -127,12 +132,12 @@ std::vector<std::int64_t> staleness_histogram(const ReadsLog& log) {
   std::vector<std::int64_t> counts;
   for (const Stretch& stretch : log.stretches()) {
     for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
-      for (int reader = 0; reader < log.readers(); ++reader) {
-        for (int slice = 0; slice < log.readers(); ++slice) {
-          for (int source = 0; source < log.readers(); ++source) {
+      for (int reader = 0; reader < stretch.readers; ++reader) {
+        for (int slice = 0; slice < stretch.readers; ++slice) {
+          for (int source = 0; source < stretch.readers; ++source) {
             if (source == reader) continue;
             const std::size_t at =
-                log.place(clock, reader, slice) + static_cast<std::size_t>(source);
+                stretch.place(clock, reader, slice) + static_cast<std::size_t>(source);
             const auto lag = static_cast<std::size_t>(std::max<int>(0, stretch.lags[at]));
             if (counts.size() <= lag) counts.resize(lag + 1);
             ++counts[lag];

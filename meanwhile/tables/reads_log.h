@@ -20,8 +20,17 @@ namespace meanwhile::tables {
 
 struct Stretch {
   double grid = 1;                 // of its moves: see fixed_point.h
+  int readers = 1;                 // a run that is resumed may have others
   std::int64_t clocks = 0;         // that every reader did
   std::vector<std::int16_t> lags;  // clock - clocks seen, by clock, reader, slice and source
+
+  // Where a reader's lags of a slice begin, one for each source.
+  std::size_t place(std::int64_t clock, int reader, int slice) const {
+    const auto R = static_cast<std::size_t>(readers);
+    return ((static_cast<std::size_t>(clock) * R + static_cast<std::size_t>(reader)) * R +
+            static_cast<std::size_t>(slice)) *
+           R;
+  }
 };
 
 // What a record is of: it is of use for the same run alone.
@@ -36,8 +45,8 @@ struct RecordedRun {
 class ReadsLog {
  public:
   ReadsLog() = default;
-  ReadsLog(RecordedRun run, int staleness, int readers, std::int64_t size)
-      : run_(std::move(run)), staleness_(staleness), readers_(readers), size_(size) {}
+  ReadsLog(RecordedRun run, int staleness, std::int64_t size)
+      : run_(std::move(run)), staleness_(staleness), size_(size) {}
 
   // The bytes of a file, sealed; and what was recorded. THROWS Error(kInput), `name` first, for
   // bytes that are no whole record, or one that no run can have made.
@@ -46,19 +55,11 @@ class ReadsLog {
 
   const RecordedRun& run() const { return run_; }
   int staleness() const { return staleness_; }
-  int readers() const { return readers_; }
   std::int64_t size() const { return size_; }  // numbers of the model
   const std::vector<Stretch>& stretches() const { return stretches_; }
 
   void add(Stretch stretch) { stretches_.push_back(std::move(stretch)); }
 
-  // Where a reader's lags of a slice begin in Stretch::lags, one for each source.
-  std::size_t place(std::int64_t clock, int reader, int slice) const {
-    const auto R = static_cast<std::size_t>(readers_);
-    return ((static_cast<std::size_t>(clock) * R + static_cast<std::size_t>(reader)) * R +
-            static_cast<std::size_t>(slice)) *
-           R;
-  }
   // The numbers of the model in a slice.
   struct Slice {
     std::size_t begin = 0, end = 0;
@@ -71,7 +72,7 @@ class ReadsLog {
 
  private:
   RecordedRun run_;
-  int staleness_ = 0, readers_ = 1;
+  int staleness_ = 0;
   std::int64_t size_ = 0;
   std::vector<Stretch> stretches_;
 };

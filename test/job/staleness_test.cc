@@ -1,0 +1,246 @@
+// Rounds that overlap, and workers that do not wait for each other: one answer, kept bounds, and
+// records that give the same bits again.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "meanwhile/base/file.h"
+#include "meanwhile/exchange/order.h"
+#include "meanwhile/job/run_directory.h"
+#include "meanwhile/job/settle_staleness.h"
+#include "meanwhile/learn/lagged.h"
+#include "meanwhile/learn/registry.h"
+#include "meanwhile/learn/settle.h"
+#include "meanwhile/transport/threads.h"
+#include "test/expect_error.h"
+#include "test/learn/linear_data.h"
+
+namespace meanwhile::job {
+namespace {
+
+using learn::RoundLearner;
+
+constexpr int kShards = 8;
+
+const learn::Entry& entry() { return learn::standard_registry().at("svm"); }
+
+base::Json parameters(std::int64_t max_iter, double tol = 0) {
+  base::Json given = {{"solver", "sgd"}, {"max_iter", max_iter}, {"tol", tol}, {"l2", 1e-3}};
+  return learn::settle(entry(), nullptr, given);
+}
+
+const data::Part& rows() {
+  static const data::Dataset data = test::dataset(test::rows_for(2, 3000, 12, 5, 0.6));
+  static const data::Part part = data::whole(data, kShards, 5, 1);
+  return part;
+}
+
+data::Part part_of(int rank, int workers) {
+  data::Part part = rows();
+  const auto mine = exchange::owned(kShards, rank, workers);
+  for (data::Shard& shard : part.shards) {
+    if (shard.index < mine.begin || shard.index >= mine.end) shard.blocks.clear();
+  }
+  return part;
+}
+
+// Trains on workers that are threads; `each` sets what differs. Returns the result of the first.
+TrainResult on_workers(int workers, const std::function<std::unique_ptr<RoundLearner>()>& make,
+                       const std::function<void(TrainOptions&)>& each = {},
+                       RunDirectory* run = nullptr) {
+  transport::ThreadGroup group(workers, 60);
+  std::vector<TrainResult> results(static_cast<std::size_t>(workers));
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(workers));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < workers; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto at = static_cast<std::size_t>(rank);
+      try {
+        const data::Part mine = part_of(rank, workers);
+        TrainOptions options;
+        options.threads = 1;
+        options.seed = 5;
+        options.transport = &group.member(rank);
+        if (each) each(options);
+        const auto learner = make();
+        results[at] = train(*learner, mine, options, rank == 0 ? run : nullptr);
+      } catch (const std::exception& e) {
+        group.member(rank).fail(base::ErrorKind::kFailed, e.what());
+        failures[at] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  for (const TrainResult& result : results) {
+    EXPECT_EQ(result.model_sha256, results[0].model_sha256);
+    EXPECT_EQ(result.rounds, results[0].rounds);
+  }
+  return results[0];
+}
+
+std::function<std::unique_ptr<RoundLearner>()> lagged(const base::Json& given, int lag) {
+  return [=] { return learn::with_lag(entry().make(given), lag); };
+}
+
+TEST(Staleness, AFixedLagHasOneAnswerForAnyNumberOfWorkersAndThreads) {
+  const base::Json given = parameters(9);
+  std::set<std::string> all;
+  for (const int lag : {0, 1, 2}) {
+    std::set<std::string> models;
+    for (const int workers : {1, 2, 3, 5, 8}) {
+      models.insert(on_workers(workers, lagged(given, lag)).model_sha256);
+    }
+    for (const int threads : {1, 2, 5}) {
+      const auto learner = lagged(given, lag)(), twin = lagged(given, lag)();
+      TrainOptions options;
+      options.threads = threads;
+      options.seed = 5;
+      options.twin = twin.get();  // rounds overlap on threads
+      models.insert(train(*learner, rows(), options).model_sha256);
+    }
+    EXPECT_EQ(models.size(), 1u) << "lag " << lag;
+    all.insert(*models.begin());
+  }
+  EXPECT_EQ(all.size(), 3u) << "a lag changes the model";
+}
+
+// A learner that goes back to an earlier model, and one that ends early, with rounds under way.
+TEST(Staleness, RoundsUnderWayAreDroppedAlikeEverywhere) {
+  base::Json restarts = parameters(14);
+  restarts["learning_rate"] = 0;
+  const base::Json converges = parameters(60, 0.01);
+  for (const base::Json& given : {restarts, converges}) {
+    std::set<std::string> models;
+    std::set<std::int64_t> rounds;
+    for (const int workers : {1, 3, 8}) {
+      const TrainResult result = on_workers(workers, lagged(given, 1));
+      models.insert(result.model_sha256);
+      rounds.insert(result.rounds);
+    }
+    const auto learner = lagged(given, 1)(), twin = lagged(given, 1)();
+    TrainOptions options;
+    options.threads = 4;
+    options.seed = 5;
+    options.twin = twin.get();
+    const TrainResult result = train(*learner, rows(), options);
+    models.insert(result.model_sha256);
+    rounds.insert(result.rounds);
+    EXPECT_EQ(models.size(), 1u);
+    EXPECT_EQ(rounds.size(), 1u);
+  }
+}
+
+tables::RecordedRun recorded(const base::Json& given) {
+  return {"svm", given.dump(), rows().sha256, 5, kShards};
+}
+
+// A run with fresh reads; its record.
+struct Fresh {
+  TrainResult result;
+  tables::ReadsLog log;
+};
+Fresh fresh(const base::Json& given, int workers, int staleness, double checkpoint_s = 1e9) {
+  const TemporaryFolder folder;
+  RunDirectory run = RunDirectory::create(folder.path() / "run");
+  const auto clocks = [&](TrainOptions& options) {
+    options.checkpoint_seconds = checkpoint_s;
+    options.clocks = {staleness, checkpoint_s, recorded(given), nullptr};
+  };
+  Fresh done;
+  done.result = on_workers(
+      workers, [&] { return entry().make(given); }, clocks, &run);
+  const std::string bytes = base::read_file(run.path() / "reads.bin");
+  done.log = tables::ReadsLog::read(std::as_bytes(std::span(bytes)), "reads.bin");
+  return done;
+}
+
+std::string replayed(const base::Json& given, const tables::ReadsLog& log, int workers) {
+  const auto shared = std::make_shared<const tables::ReadsLog>(log);
+  return on_workers(
+             workers,
+             [&] { return with_replay(entry().make(given), entry(), given, shared, nullptr); })
+      .model_sha256;
+}
+
+TEST(Staleness, FreshReadsKeepTheBoundAndCanBeReplayedByAnyNumberOfWorkers) {
+  const base::Json given = parameters(12);
+  for (const int workers : {1, 2, 3, 8}) {
+    for (const int staleness : {2, 4}) {
+      const Fresh run = fresh(given, workers, staleness);
+      EXPECT_EQ(run.result.rounds, 12);
+      const auto histogram = tables::staleness_histogram(run.log);
+      EXPECT_LE(std::ssize(histogram), staleness + 1);
+      for (const int again : {1, 3, 8}) {
+        EXPECT_EQ(replayed(given, run.log, again), run.result.model_sha256)
+            << workers << " workers, staleness " << staleness << ", replayed by " << again;
+      }
+    }
+  }
+}
+
+TEST(Staleness, ARunWithCheckpointsIsReplayedToo) {
+  const base::Json given = parameters(10);
+  const Fresh run = fresh(given, 3, 3, 1e-9);  // after every round
+  EXPECT_GE(run.log.stretches().size(), 2u);
+  EXPECT_EQ(replayed(given, run.log, 2), run.result.model_sha256);
+}
+
+TEST(Staleness, ARunThatConvergesEarlyIsReplayedToo) {
+  const base::Json given = parameters(80, 0.02);
+  const Fresh run = fresh(given, 3, 2);
+  EXPECT_LT(run.result.rounds, 80);
+  EXPECT_EQ(replayed(given, run.log, 2), run.result.model_sha256);
+}
+
+TEST(Staleness, FreshReadsComeToTheObjectiveOfRounds) {
+  const base::Json given = parameters(30);
+  const double rounds = on_workers(4, lagged(given, 0)).objective;
+  const double overlapped = on_workers(4, lagged(given, 1)).objective;
+  const double bounded = fresh(given, 4, 4).result.objective;
+  EXPECT_LT(overlapped, 1.02 * rounds);
+  EXPECT_LT(bounded, 1.02 * rounds);
+}
+
+TEST(Staleness, ARecordOfAnotherRunIsRefused) {
+  const base::Json given = parameters(6);
+  tables::ReadsLog log = fresh(given, 2, 2).log;
+  SettledRun run;
+  run.entry = &entry();
+  run.parameters = given;
+  run.seed = 6;
+  run.replayed = std::make_shared<const tables::ReadsLog>(log);
+  EXPECT_THAT(usage_error_of([&] { check_replay(run, rows()); }), testing::HasSubstr("seed"));
+  run.seed = 5;
+  check_replay(run, rows());
+  run.parameters = parameters(7);
+  EXPECT_THAT(usage_error_of([&] { check_replay(run, rows()); }),
+              testing::HasSubstr("what the learner was given"));
+}
+
+// A record of which a clock is missing goes on where training has not ended: it says so.
+TEST(Staleness, ARecordThatEndsEarlyEndsTheReplay) {
+  const base::Json given = parameters(6);
+  const tables::ReadsLog whole = fresh(given, 2, 2).log;
+  tables::ReadsLog part(whole.run(), whole.staleness(), whole.size());
+  tables::Stretch stretch = whole.stretches().front();
+  stretch.clocks -= 2;
+  stretch.lags.resize(static_cast<std::size_t>(stretch.clocks) * 8);
+  part.add(stretch);
+  const auto shared = std::make_shared<const tables::ReadsLog>(part);
+  // Reads of the last clocks may have seen what is cut off.
+  try {
+    const TrainResult result = on_workers(
+        1, [&] { return with_replay(entry().make(given), entry(), given, shared, nullptr); });
+    EXPECT_THAT(result.stopped_because, testing::HasSubstr("record ends"));
+  } catch (const base::Error& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("cannot be repeated"));
+  }
+}
+
+}  // namespace
+}  // namespace meanwhile::job
