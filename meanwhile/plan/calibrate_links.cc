@@ -108,6 +108,7 @@ class FirstOf final : public transport::Transport {
     return all_.receive(from, tag, bytes);
   }
   std::size_t wait(transport::Request request) override { return all_.wait(request); }
+  bool done(transport::Request request) override { return all_.done(request); }
   void fail(base::ErrorKind kind, std::string_view message) noexcept override {
     all_.fail(kind, message);
   }

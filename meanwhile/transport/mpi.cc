@@ -92,6 +92,16 @@ class MpiSession::World : public Transport {
     return bytes;
   }
 
+  bool done(Request request) override {
+    throw_if_failed();
+    Open& message = open_.at(request);
+    while (!message.pieces.empty() && test_last(message)) continue;
+    if (message.pieces.empty()) return true;
+    look_for_failure();
+    throw_if_failed();
+    return false;
+  }
+
   void fail(base::ErrorKind kind, std::string_view message) noexcept override {
     if (!cause_) look_for_failure();
     if (cause_) return;

@@ -80,6 +80,13 @@ class ThreadGroup::Member : public Transport {
     return *done;
   }
 
+  bool done(Request request) override {
+    throw_if_failed();
+    const Side& side = *open_.at(request);
+    base::MutexLock lock(group_.boxes[static_cast<std::size_t>(side.box)].mutex);
+    return side.done.has_value();
+  }
+
   void fail(base::ErrorKind kind, std::string_view message) noexcept override {
     {
       base::MutexLock lock(group_.mutex);

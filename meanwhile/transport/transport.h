@@ -15,7 +15,7 @@ namespace meanwhile::transport {
 
 using Bytes = std::vector<std::byte>;
 
-// A message under way, to be waited for once.
+// A message under way, to be waited for once; done() may be asked of it before.
 using Request = std::uint64_t;
 
 // How long a wait goes on without any progress before it gives up.
@@ -49,6 +49,11 @@ class Transport {
   // this worker, told to all as fail() does. Before it throws it withdraws every open request, so
   // buffers may be freed.
   virtual std::size_t wait(Request request) = 0;
+
+  // Whether wait(request) would return at once; never sleeps. The request stays open: wait() ends
+  // it. True once true. Has no deadline: a caller that asks again and again keeps one.
+  // THROWS Error with the first cause once any worker has failed, as wait() does.
+  virtual bool done(Request request) = 0;
 
   // Ends the job for all: every wait of every worker, present or future, throws this cause, as
   // "worker 3: message". The first cause wins: a no-op when this worker knows of a failure already,

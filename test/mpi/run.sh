@@ -11,7 +11,9 @@ launch() {  # launch RANKS ARGUMENTS...
     mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$1" "$program" "${@:2}"
 }
 
-kLasting=16 kLast=(FailureReachesAll FailureDuringAllreduce FailureDuringTree SilenceIsNamed)
+kLasting=17
+kLast=(FailureReachesAll FailureReachesWhoAsks FailureDuringAllreduce FailureDuringTree
+       SilenceIsNamed)
 ran=0 expected=0 failed=0
 for ranks in 1 2 3 5 8; do
   expected=$((expected + kLasting + ${#kLast[@]}))

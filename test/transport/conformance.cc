@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <thread>
 #include <utility>
 
 #include "meanwhile/transport/collect.h"
@@ -30,6 +32,17 @@ Bytes message(int from, int to, int number, std::size_t size) {
     std::memcpy(&bytes[i], bytes.data(), std::min(size - i, kPeriod));
   }
   return bytes;
+}
+
+// Asks until the message is done. The deadline is for a transport that never says so.
+void ask(Transport& transport, Request request) {
+  constexpr std::chrono::seconds kDeadline{60};
+  const auto begin = std::chrono::steady_clock::now();
+  while (!transport.done(request)) {
+    expect(std::chrono::steady_clock::now() - begin < kDeadline, "worker {}: never done",
+           transport.rank());
+    std::this_thread::yield();
+  }
 }
 
 // Each sends to the next worker and receives from the one before; with one worker, to itself.
@@ -103,6 +116,30 @@ void to_itself(Transport& transport) {
   transport.wait(transport.send(transport.rank(), 9, out));
   transport.wait(receive);
   expect(in == out, "bytes to itself came changed");
+}
+
+// Every worker sends only after the next one has seen that nothing has come.
+void asked_whether_done(Transport& transport) {
+  const int P = transport.size(), rank = transport.rank();
+  const int next = (rank + 1) % P, before = (rank + P - 1) % P;
+  for (const std::size_t size : sizes({0, 5, 4097, 2 * kShortMessage + 5})) {
+    const Bytes out = message(rank, next, 4, size);
+    Bytes in(size), go(1), went(1);
+    const Request receive = transport.receive(before, 11, in);
+    expect(!transport.done(receive), "{} bytes are done that nobody sent", size);
+    const Request may_send = transport.receive(next, 12, go);
+    const Request told = transport.send(before, 12, went);
+    ask(transport, may_send);
+    const Request send = transport.send(next, 11, out);
+    ask(transport, receive);
+    ask(transport, send);
+    expect(transport.done(receive), "{} bytes are no longer done", size);
+    expect(transport.wait(receive) == size, "a receive of {} bytes says otherwise", size);
+    expect(transport.wait(send) == size, "a send of {} bytes says otherwise", size);
+    transport.wait(may_send);
+    transport.wait(told);
+    expect(in == message(before, rank, 4, size), "{} bytes came changed", size);
+  }
 }
 
 // All sends are waited for before any receive: posted receives must proceed meanwhile.
@@ -187,6 +224,20 @@ void failure_reaches_all(Transport& transport) {
   }
 }
 
+void failure_reaches_who_asks(Transport& transport) {
+  const int P = transport.size(), rank = transport.rank();
+  const std::string expected = fmt::format("worker {}: the disk is full", P - 1);
+  Bytes in(10);
+  const Request request = transport.receive(rank, 3, in);
+  try {
+    if (rank == P - 1) transport.fail(base::ErrorKind::kSystem, "the disk is full");
+    ask(transport, request);
+    expect(false, "worker {} noticed nothing", rank);
+  } catch (const base::Error& error) {
+    expect(error.what() == expected, "worker {} was told \"{}\"", rank, error.what());
+  }
+}
+
 // Everybody waits for the last worker, and it for itself.
 void silence_is_named(Transport& transport) {
   Bytes in(10);
@@ -212,6 +263,7 @@ std::vector<Case> cases() {
       {"ShorterThanTheBuffer", shorter_than_the_buffer},
       {"OrderedByTag", ordered_by_tag},
       {"ToItself", to_itself},
+      {"AskedWhetherDone", asked_whether_done},
       {"Storm", storm},
       {"Gathers", gathers},
       {"GivesEachItsOwn", gives_each_its_own},
@@ -222,6 +274,7 @@ std::vector<Case> cases() {
 
 std::vector<Case> last_cases() {
   std::vector<Case> all = {{"FailureReachesAll", failure_reaches_all},
+                           {"FailureReachesWhoAsks", failure_reaches_who_asks},
                            {"SilenceIsNamed", silence_is_named}};
   for (Case& sum : last_sum_cases()) all.push_back(std::move(sum));
   return all;
