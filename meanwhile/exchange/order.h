@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <compare>
+#include <utility>
 #include <vector>
 
 namespace meanwhile::exchange {
@@ -46,6 +47,27 @@ inline Range owned(int shards, int rank, int workers) {
   const auto bound = [=](long long r) { return static_cast<int>(r * shards / workers); };
   return {bound(rank), bound(rank + 1LL)};
 }
+
+// The shards of each worker in one exchange: contiguous, in order of rank.
+class Division {
+ public:
+  // owned() says which: what an exchange uses unless workers took shards of each other.
+  Division(int shards) : shards_(shards) {}  // NOLINT(google-explicit-constructor)
+  // Worker w has shards bounds[w] .. bounds[w + 1] - 1.
+  // REQUIRES: one bound more than workers, ascending from 0.
+  explicit Division(std::vector<int> bounds) : shards_(bounds.back()), bounds_(std::move(bounds)) {}
+
+  int shards() const { return shards_; }
+  Range of(int rank, int workers) const {
+    if (bounds_.empty()) return owned(shards_, rank, workers);
+    const auto w = static_cast<std::size_t>(rank);
+    return {bounds_[w], bounds_[w + 1]};
+  }
+
+ private:
+  int shards_;
+  std::vector<int> bounds_;  // empty: those of owned()
+};
 
 // The largest subtrees of the tree over `shards` shards that lie inside `part`, in order; together
 // they are `part`. At most 2 log2(shards).
