@@ -48,6 +48,22 @@ inline Range owned(int shards, int rank, int workers) {
   return {bound(rank), bound(rank + 1LL)};
 }
 
+// Where the shards that a worker owns are divided when each of them has a second holder: those
+// before may be taken by the worker before it, the others by the worker after it. So a straggler
+// has two workers to help it, and shards move along the ranks in both directions. Were all of them
+// held by one neighbour, memory would be the same, and one worker without help.
+inline int middle(int shards, int rank, int workers) {
+  const Range own = owned(shards, rank, workers);
+  return own.begin + own.size() / 2;
+}
+
+// The shards that worker `rank` holds then: its own, the second half of those of the worker before
+// it, the first half of those of the worker after it.
+inline Range held(int shards, int rank, int workers) {
+  return {rank == 0 ? 0 : middle(shards, rank - 1, workers),
+          rank == workers - 1 ? shards : middle(shards, rank + 1, workers)};
+}
+
 // The shards of each worker in one exchange: contiguous, in order of rank.
 class Division {
  public:

@@ -52,7 +52,7 @@ const Update& OrderedSum::total() const {
   return partials_.begin()->second;
 }
 
-std::vector<Partial> OrderedSum::partials(Range made) const {
+std::vector<Partial> OrderedSum::partials([[maybe_unused]] Range made) const {
   base::MutexLock lock(mutex_);
   std::vector<Partial> sums;
   for (const auto& [range, update] : partials_) sums.push_back({range, &update});
