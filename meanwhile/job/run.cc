@@ -29,6 +29,7 @@
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/notes.h"
 #include "meanwhile/job/prepare.h"
+#include "meanwhile/job/replicate.h"
 #include "meanwhile/job/run_record.h"
 #include "meanwhile/job/same_run.h"
 #include "meanwhile/transport/collect.h"
@@ -126,6 +127,7 @@ class WorkerRun {
               {"runtime", runtime_.deployment().runtime},
               {"exchange", exchange_name()},
               {"staleness", run_.staleness},
+              {"replicas", run_.spec.replicas},
               {"simd", base::simd_target()},
               {"data", shape_json(loaded_.part)},
               {"seconds", {{"load", loaded_.load_s}}}};
@@ -374,6 +376,7 @@ RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& run
               Observer& observer, Planner* planner) {
   runtime.check(spec);
   SettledRun settled = settle_with_out(spec, registry);
+  check_replicas(settled, runtime.deployment());
   Observer silent;
   OnlyStops only_stops(observer);
   RunResult result;

@@ -69,17 +69,12 @@ std::string difference(const Json& first, const Json& other, std::size_t rank) {
 Json identity_of(const SettledRun& run) {
   const RunSpec& spec = run.spec;
   const std::string exchange = spec.exchange ? to_string(*spec.exchange) : "auto";
-  Json identity = {{kVersionName, base::kVersion},
-                   {kLearnerName, run.entry->name},
-                   {"parameters", run.parameters},
-                   {"seed", run.seed},
-                   {"shards", run.shards},
-                   {"eval", run.eval},
-                   {"staleness", run.staleness},
-                   {"exchange", exchange},
-                   {"plan", spec.plan},
-                   {"resume", spec.resume.string()},
-                   {"out", run.asked_out}};
+  Json identity = {{kVersionName, base::kVersion},   {kLearnerName, run.entry->name},
+                   {"parameters", run.parameters},   {"seed", run.seed},
+                   {"shards", run.shards},           {"eval", run.eval},
+                   {"staleness", run.staleness},     {"exchange", exchange},
+                   {"replicas", spec.replicas},      {"plan", spec.plan},
+                   {"resume", spec.resume.string()}, {"out", run.asked_out}};
   identity["label_column"] = spec.read.label_column;
   identity["weight_column"] = spec.read.weight_column;
   identity["ignore_column"] = spec.read.ignore_columns;
