@@ -11,9 +11,9 @@ namespace meanwhile::exchange {
 
 // Every worker calls it with the sums of the subtrees of its own shards,
 // subtrees(division.of(rank, P), shards), and gets the sum over all shards in the one order, the
-// same bits for every P and division. `total` has the shape of `mine`; what it held is forgotten, and it is
-// settled afterwards. Memory beside them: some pieces of at most piece_bytes, or a row, from every
-// worker.
+// same bits for every P and division. `total` has the shape of `mine`; what it held is forgotten,
+// and it is settled afterwards. Memory beside them: some pieces of at most piece_bytes, or a row,
+// from every worker.
 // REQUIRES: all of one shape; shape, division and piece_bytes (<= kPieceBytes) the same on every
 // worker.
 // THROWS what Transport::wait does; Error(kFailed) when int64 overflows.

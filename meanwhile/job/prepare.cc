@@ -243,6 +243,7 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
   run.staleness = keep<int>(spec.staleness, "staleness", 0, run);
   check_staleness(run);
+  check_replicas(run);
   return run;
 }
 

@@ -20,7 +20,7 @@ std::vector<data::RowRange> blocks_in(const std::vector<data::Shard>& dealt,
 std::vector<data::RowRange> owned_blocks(const std::vector<data::Shard>& dealt, int rank,
                                          int workers);
 
-// Where `block` lies among the rows of `held`, blocks in order of row, when these follow each other.
+// Where `block` lies when the rows of `held`, blocks in order of row, follow each other.
 // REQUIRES: it is one of them; block_rows is that of the whole data set.
 data::RowRange local_block(std::span<const data::RowRange> held, data::RowRange block,
                            std::int64_t block_rows);

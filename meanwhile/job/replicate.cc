@@ -61,12 +61,22 @@ data::Dataset with_replicas(transport::Transport& transport, data::Part& part,
 
 }  // namespace
 
-void check_replicas(const SettledRun& run, const Deployment& deployment) {
+void check_replicas(const SettledRun& run) {
   if (run.spec.replicas == 1) return;
   if (run.spec.replicas != 2) {
     throw Error(ErrorKind::kUsage, "{}: found {}, expected 1 or 2", parameter("replicas"),
                 run.spec.replicas);
   }
+  if (run.entry->max_staleness(run.parameters) > 0) return;
+  throw Error(ErrorKind::kUsage,
+              "{}: a worker of {} keeps what it computed of its shards from round to round, so no "
+              "other can take them; replicas are for stochastic steps, as linear models take with "
+              "`solver` sgd and lda takes",
+              parameter("replicas"), run.entry->name);
+}
+
+void check_replicas(const RunSpec& spec, const Deployment& deployment) {
+  if (spec.replicas == 1) return;
   if (deployment.medium == Medium::kStorage) {
     throw Error(ErrorKind::kUsage,
                 "{}: workers of a store read any shard, so a straggler's are taken already",
@@ -78,12 +88,6 @@ void check_replicas(const SettledRun& run, const Deployment& deployment) {
                 "threads of one process share all rows",
                 parameter("replicas"));
   }
-  if (run.entry->max_staleness(run.parameters) > 0) return;
-  throw Error(ErrorKind::kUsage,
-              "{}: a worker of {} keeps what it computed of its shards from round to round, so no "
-              "other can take them; replicas are for stochastic steps, as linear models take with "
-              "`solver` sgd and lda takes",
-              parameter("replicas"), run.entry->name);
 }
 
 void replicate(transport::Transport& transport, data::Part& part, std::uint64_t seed) {

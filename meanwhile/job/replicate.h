@@ -10,14 +10,15 @@
 
 namespace meanwhile::job {
 
-// THROWS Error(kUsage) when the run asks for replicas that its workers or learner cannot use.
-void check_replicas(const SettledRun& run, const Deployment& deployment);
+// THROW Error(kUsage) when the run asks for replicas that its learner, or its workers, cannot use.
+void check_replicas(const SettledRun& run);
+void check_replicas(const RunSpec& spec, const Deployment& deployment);
 
-// Collective. Gives the shards of exchange::held() their rows, where `part` has those of the shards that this
-// worker owns; `seed` is that of the deal. Where every worker maps the whole file, no row moves. A
-// worker needs memory for about twice its own rows, and while rows move for three times.
-// REQUIRES: several workers; no other Dataset shares the memory of the rows. THROWS what
-// the transport throws; what runs out of memory here ends all workers.
+// Collective. Gives the shards of exchange::held() their rows, where `part` has those of the shards
+// that this worker owns; `seed` is that of the deal. A worker then needs memory for about twice its
+// own rows. Where every worker maps the whole file, no row moves.
+// REQUIRES: several workers; no other Dataset shares the memory of the rows.
+// THROWS what the transport throws; what fails here ends all workers.
 void replicate(transport::Transport& transport, data::Part& part, std::uint64_t seed);
 // The same for all rows of a run, which says how many it takes.
 void replicate(transport::Transport& transport, LoadedRun& loaded, std::uint64_t seed,

@@ -376,7 +376,7 @@ RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& run
               Observer& observer, Planner* planner) {
   runtime.check(spec);
   SettledRun settled = settle_with_out(spec, registry);
-  check_replicas(settled, runtime.deployment());
+  check_replicas(spec, runtime.deployment());
   Observer silent;
   OnlyStops only_stops(observer);
   RunResult result;
