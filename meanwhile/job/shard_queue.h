@@ -14,8 +14,8 @@ namespace meanwhile::job {
 // The worker of the rank before, and of the rank after.
 enum class Side { kBefore, kAfter };
 
-// Threads of the worker begin where the reach of its neighbours ends: in the middle and outwards, or
-// at the end that has no neighbour. A neighbour gets the outermost shard on its side.
+// Threads of the worker begin where the reach of its neighbours ends: in the middle and outwards,
+// or at the end that has no neighbour. A neighbour gets the outermost shard on its side.
 // Thread safety: all of it may be called from any thread.
 class ShardQueue {
  public:

@@ -32,8 +32,8 @@ struct SumOptions {
   bool release = false;                       // see learn::Attachment
   transport::Transport* transport = nullptr;  // the other workers; null: there are none
   Exchange exchange = Exchange::kAllreduce;
-  // 2: the shards of exchange::held() have their rows here (replicate.h), and neighbours take shards
-  // from each other where the learner allows it. REQUIRES then: several workers.
+  // 2: the shards of exchange::held() have their rows here (replicate.h), and neighbours take
+  // shards from each other where the learner allows it. REQUIRES then: several workers.
   int replicas = 1;
   const data::Part* eval = nullptr;  // held-out rows for learners that look at some
   std::int64_t rounds_done = 0;      // behind the learner's state

@@ -217,7 +217,7 @@ class HoldUntilStolen {
 };
 
 TEST(Steal, LeavesTheModelAsItIsWithoutStragglers) {
-  for (const int lag : {0, 1}) {
+  for (const int lag : {0, 1, 3}) {
     for (const Exchange exchange : {Exchange::kAllreduce, Exchange::kTree}) {
       SCOPED_TRACE(testing::Message() << "lag " << lag << ", " << to_string(exchange));
       Crew crew(lag);
