@@ -20,7 +20,7 @@ struct Part {
   // `shards`, never rows(data.x). Type, columns and names are the same on every worker.
   Dataset data;
   // All S shards. `rows` is right for all; blocks are ranges of local rows, and only shards held
-  // here have any.
+  // here have any: those of this worker, and with two replicas some of its neighbours'.
   std::vector<Shard> shards;
 
   // The whole data set:

@@ -37,13 +37,13 @@ struct Step {
 
 class Allreduce {
  public:
-  Allreduce(transport::Transport& transport, int shards, std::span<const Partial> mine,
-            Update& total, std::size_t piece_bytes)
+  Allreduce(transport::Transport& transport, const Division& division,
+            std::span<const Partial> mine, Update& total, std::size_t piece_bytes)
       : rank_(transport.rank()),
-        shards_(shards),
+        shards_(division.shards()),
         mine_(mine),
         total_(total),
-        sources_(sources(shards, 0, transport.size(), transport.size())) {
+        sources_(sources(division, 0, transport.size(), transport.size())) {
     const int P = transport.size();
     const std::size_t piece = piece_values(sources_.size(), piece_bytes);
     std::int64_t values = 0;
@@ -149,10 +149,11 @@ class Allreduce {
 
 }  // namespace
 
-Traffic allreduce(transport::Transport& transport, int shards, std::span<const Partial> mine,
-                  Update& total, std::size_t piece_bytes) {
-  assert(mine.size() == subtrees(owned(shards, transport.rank(), transport.size()), shards).size());
-  return Allreduce(transport, shards, mine, total, piece_bytes).run();
+Traffic allreduce(transport::Transport& transport, const Division& division,
+                  std::span<const Partial> mine, Update& total, std::size_t piece_bytes) {
+  assert(mine.size() ==
+         subtrees(division.of(transport.rank(), transport.size()), division.shards()).size());
+  return Allreduce(transport, division, mine, total, piece_bytes).run();
 }
 
 Cost allreduce_cost(double update_bytes, int workers, int shards, double touched,

@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <compare>
+#include <utility>
 #include <vector>
 
 namespace meanwhile::exchange {
@@ -46,6 +47,43 @@ inline Range owned(int shards, int rank, int workers) {
   const auto bound = [=](long long r) { return static_cast<int>(r * shards / workers); };
   return {bound(rank), bound(rank + 1LL)};
 }
+
+// Where the shards that a worker owns are divided when each of them has a second holder: those
+// before may be taken by the worker before it, the others by the worker after it. So a straggler
+// has two workers to help it, and shards move along the ranks in both directions. Were all of them
+// held by one neighbour, memory would be the same, and one worker without help.
+inline int middle(int shards, int rank, int workers) {
+  const Range own = owned(shards, rank, workers);
+  return own.begin + own.size() / 2;
+}
+
+// The shards that worker `rank` holds then: its own, the second half of those of the worker before
+// it, the first half of those of the worker after it.
+inline Range held(int shards, int rank, int workers) {
+  return {rank == 0 ? 0 : middle(shards, rank - 1, workers),
+          rank == workers - 1 ? shards : middle(shards, rank + 1, workers)};
+}
+
+// The shards of each worker in one exchange: contiguous, in order of rank.
+class Division {
+ public:
+  // owned() says which: what an exchange uses unless workers took shards of each other.
+  Division(int shards) : shards_(shards) {}  // NOLINT(google-explicit-constructor)
+  // Worker w has shards bounds[w] .. bounds[w + 1] - 1.
+  // REQUIRES: one bound more than workers, ascending from 0.
+  explicit Division(std::vector<int> bounds) : shards_(bounds.back()), bounds_(std::move(bounds)) {}
+
+  int shards() const { return shards_; }
+  Range of(int rank, int workers) const {
+    if (bounds_.empty()) return owned(shards_, rank, workers);
+    const auto w = static_cast<std::size_t>(rank);
+    return {bounds_[w], bounds_[w + 1]};
+  }
+
+ private:
+  int shards_;
+  std::vector<int> bounds_;  // empty: those of owned()
+};
 
 // The largest subtrees of the tree over `shards` shards that lie inside `part`, in order; together
 // they are `part`. At most 2 log2(shards).

@@ -4,10 +4,10 @@
 
 namespace meanwhile::exchange {
 
-std::vector<Source> sources(int shards, int first, int last, int workers) {
+std::vector<Source> sources(const Division& division, int first, int last, int workers) {
   std::vector<Source> found;
   for (int worker = first; worker < last; ++worker) {
-    for (const Range range : subtrees(owned(shards, worker, workers), shards)) {
+    for (const Range range : subtrees(division.of(worker, workers), division.shards())) {
       found.push_back({worker, range});
     }
   }

@@ -34,8 +34,8 @@ struct Source {
   Range range;
 };
 
-// What workers first .. last - 1 have of the sum over `shards` shards, of `workers` in all.
-std::vector<Source> sources(int shards, int first, int last, int workers);
+// What workers first .. last - 1, of `workers` in all, have of the sum over all shards.
+std::vector<Source> sources(const Division& division, int first, int last, int workers);
 
 // Sends pieces, and keeps what it packed until wait().
 class Outbox {

@@ -52,11 +52,11 @@ const Update& OrderedSum::total() const {
   return partials_.begin()->second;
 }
 
-std::vector<Partial> OrderedSum::partials() const {
+std::vector<Partial> OrderedSum::partials([[maybe_unused]] Range made) const {
   base::MutexLock lock(mutex_);
   std::vector<Partial> sums;
   for (const auto& [range, update] : partials_) sums.push_back({range, &update});
-  assert(sums.size() == subtrees(mine_, shards_).size());
+  assert(sums.size() == subtrees(made, shards_).size());
   return sums;
 }
 

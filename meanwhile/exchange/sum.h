@@ -33,7 +33,10 @@ class OrderedSum {
   const Update& total() const;
   // The sums of subtrees(mine, shards), in order; they live until restart().
   // REQUIRES: every update of mine was given.
-  std::vector<Partial> partials() const;
+  std::vector<Partial> partials() const { return partials(mine_); }
+  // The same where updates of the shards in `made` were given, and no others: a worker may not know
+  // at first which shards it will have. REQUIRES: mine is all shards.
+  std::vector<Partial> partials(Range made) const;
   // Forgets the sum and starts the next, of updates of `shape`. Keeps the memory where that is the
   // shape of before.
   void restart(const UpdateShape& shape);

@@ -32,20 +32,21 @@ struct Place {
   std::vector<Range> sums;      // what it makes of them
 };
 
-Place place_of(int rank, int workers, int shards) {
+Place place_of(int rank, int workers, const Division& division) {
+  const int shards = division.shards();
   const int G = group_size(workers), head = rank / G * G, end = std::min(head + G, workers);
   Place place;
   if (rank != head) {
     place.above = head;
-    place.sources = sources(shards, rank, rank + 1, workers);
-    place.sums = subtrees(owned(shards, rank, workers), shards);
+    place.sources = sources(division, rank, rank + 1, workers);
+    place.sums = subtrees(division.of(rank, workers), shards);
     return place;
   }
   const auto range_of = [&](int first, int last) {
-    return Range{owned(shards, first, workers).begin, owned(shards, last - 1, workers).end};
+    return Range{division.of(first, workers).begin, division.of(last - 1, workers).end};
   };
   place.above = kRoot;
-  place.sources = sources(shards, head, end, workers);
+  place.sources = sources(division, head, end, workers);
   place.sums = subtrees(range_of(head, end), shards);
   for (int member = head + 1; member < end; ++member) place.below.push_back(member);
   if (rank != kRoot) return place;
@@ -72,13 +73,13 @@ struct Step {
 
 class Tree {
  public:
-  Tree(transport::Transport& transport, int shards, std::span<const Partial> mine, Update& total,
-       std::size_t piece_bytes)
+  Tree(transport::Transport& transport, const Division& division, std::span<const Partial> mine,
+       Update& total, std::size_t piece_bytes)
       : rank_(transport.rank()),
         mine_(mine),
         total_(total),
-        place_(place_of(rank_, transport.size(), shards)) {
-    const auto all = sources(shards, 0, transport.size(), transport.size());
+        place_(place_of(rank_, transport.size(), division)) {
+    const auto all = sources(division, 0, transport.size(), transport.size());
     pieces_ = pieces_of(total.runs(), 0, std::numeric_limits<std::int64_t>::max(),
                         piece_values(all.size(), piece_bytes));
     for (std::size_t i = 0; i < 2 * kWindow; ++i) ring_.emplace_back(transport, traffic_);
@@ -208,10 +209,11 @@ class Tree {
 
 }  // namespace
 
-Traffic tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
-             Update& total, std::size_t piece_bytes) {
-  assert(mine.size() == subtrees(owned(shards, transport.rank(), transport.size()), shards).size());
-  return Tree(transport, shards, mine, total, piece_bytes).run();
+Traffic tree(transport::Transport& transport, const Division& division,
+             std::span<const Partial> mine, Update& total, std::size_t piece_bytes) {
+  assert(mine.size() ==
+         subtrees(division.of(transport.rank(), transport.size()), division.shards()).size());
+  return Tree(transport, division, mine, total, piece_bytes).run();
 }
 
 Cost tree_cost(double update_bytes, int workers, int shards, std::size_t piece_bytes) {

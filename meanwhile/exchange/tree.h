@@ -11,8 +11,8 @@
 namespace meanwhile::exchange {
 
 // As allreduce() in every respect but where pieces are added: the same arguments, the same bits.
-Traffic tree(transport::Transport& transport, int shards, std::span<const Partial> mine,
-             Update& total, std::size_t piece_bytes = kPieceBytes);
+Traffic tree(transport::Transport& transport, const Division& division,
+             std::span<const Partial> mine, Update& total, std::size_t piece_bytes = kPieceBytes);
 
 // The root has most to do: it receives what every member of its group and every other head has, and
 // when it has them all, sends the total to each. Since the two do not overlap, both are counted.

@@ -26,6 +26,12 @@ struct Votes {
   double interrupted = 0;       // workers that were told to stop
   double time_is_up = 0;        // workers whose time limit has passed
   double checkpoint_age_s = 0;  // since the last checkpoint, by the worker that writes them
+
+  void add(const Votes& other) {
+    interrupted += other.interrupted;
+    time_is_up += other.time_is_up;
+    checkpoint_age_s += other.checkpoint_age_s;
+  }
 };
 
 // A stretch of time, for trace.json.

@@ -185,14 +185,9 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const std::vecto
   data.unknown = unknown;
   data.table = table;
   data.notes = notes;
-  // Blocks are in order of row: block i of this worker begins at its row i * block_rows.
   const auto owned = owned_blocks(dealt, transport.rank(), transport.size());
   const auto local = [&](data::RowRange block) {
-    const auto found =
-        std::lower_bound(owned.begin(), owned.end(), block.begin,
-                         [](const data::RowRange& a, std::int64_t row) { return a.begin < row; });
-    const std::int64_t begin = (found - owned.begin()) * data::block_rows(whole.rows);
-    return data::RowRange{begin, begin + block.end - block.begin};
+    return local_block(owned, block, data::block_rows(whole.rows));
   };
   const auto blocks = data::blocks_of(rows(data.x), data::block_rows(whole.rows));
   data::Part part = make_part(transport, std::move(data), whole, dealt, blocks, read.threads);

@@ -24,4 +24,14 @@ class Observer {
   virtual const std::atomic<bool>* begin_rounds() { return nullptr; }
 };
 
+// For processes that are not the first worker: they stop when told, and have nothing to tell.
+class OnlyStops final : public Observer {
+ public:
+  explicit OnlyStops(Observer& observer) : observer_(observer) {}
+  const std::atomic<bool>* begin_rounds() override { return observer_.begin_rounds(); }
+
+ private:
+  Observer& observer_;
+};
+
 }  // namespace meanwhile::job

@@ -16,6 +16,7 @@
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/load.h"
 #include "meanwhile/job/load_whole.h"
+#include "meanwhile/job/replicate.h"
 #include "meanwhile/job/settle_staleness.h"
 #include "meanwhile/learn/lagged.h"
 #include "meanwhile/learn/metadata.h"
@@ -204,6 +205,7 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   if (run.resumed) before = {run.resumed->parameters, run.resumed->state.has_value()};
   run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
   settle_staleness(run);
+  check_replicas(run);
   return run;
 }
 
@@ -224,6 +226,7 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   for (const std::string& note : loaded.part.data.notes) observer.note(note);
   if (known != nullptr) match(loaded.part, *known);
   if (!run.eval.empty()) loaded.eval = load_eval(run, worker, loaded.part, read, options);
+  if (run.spec.replicas > 1) replicate(*worker.transport, loaded, run.seed, observer);
   if (run.resumed) {
     const std::string before = data_before(*run.resumed);
     loaded.other_data = !before.empty() && before != loaded.part.sha256;

@@ -43,9 +43,10 @@ std::span<T> slice(base::Buffer<T>& buffer, std::int64_t begin, std::int64_t end
   return buffer.span().subspan(at(begin), at(end - begin));
 }
 
-// The worker that owns each block, and where the blocks of this worker lie.
+// The workers that hold each block, and where the blocks of this worker lie.
 struct Placement {
-  Placement(const std::vector<data::Shard>& dealt, int rank, int workers) {
+  // `held`: the shards of each worker.
+  Placement(const std::vector<data::Shard>& dealt, int rank, std::span<const Range> held) {
     std::int64_t all_rows = 0;
     Index blocks = 0;
     for (const data::Shard& shard : dealt) {
@@ -53,11 +54,11 @@ struct Placement {
       blocks += shard.blocks.size();
     }
     block_rows = data::block_rows(all_rows);
-    owner.resize(blocks);
+    holders.resize(blocks);
     first_row.resize(blocks);
-    for (int worker = 0; worker < workers; ++worker) {
-      for (const RowRange& block : owned_blocks(dealt, worker, workers)) {
-        owner[block_of(block.begin)] = worker;
+    for (int worker = 0; worker < static_cast<int>(held.size()); ++worker) {
+      for (const RowRange& block : blocks_in(dealt, held[static_cast<Index>(worker)])) {
+        holders[block_of(block.begin)].push_back(worker);
         if (worker != rank) continue;
         first_row[block_of(block.begin)] = rows;
         rows += block.end - block.begin;
@@ -65,16 +66,16 @@ struct Placement {
     }
   }
   Index block_of(std::int64_t row) const { return at(row / block_rows); }
-  // The row of this worker that is row `row` of the whole data set. REQUIRES: this worker owns it.
+  // The row of this worker that is row `row` of the whole data set. REQUIRES: this worker holds it.
   std::int64_t local(std::int64_t row) const { return first_row[block_of(row)] + row % block_rows; }
 
   std::int64_t block_rows = 1;
-  std::vector<int> owner;               // by block
-  std::vector<std::int64_t> first_row;  // by block: its first row here, if this worker owns it
-  std::int64_t rows = 0;                // of this worker
+  std::vector<std::vector<int>> holders;  // by block
+  std::vector<std::int64_t> first_row;    // by block: its first row here, if this worker holds it
+  std::int64_t rows = 0;                  // of this worker
 };
 
-// Brings rows from the workers that read them to the workers that own them.
+// Brings rows from the workers that read them to the workers that hold them.
 class RowExchange {
  public:
   // Borrows all. `read`: the rows that this worker read, as rows of the whole data set.
@@ -93,7 +94,7 @@ class RowExchange {
     std::function<void(RowRange)> sent;  // these rows are not needed any more
   };
 
-  // Collective. THROWS Error(kFailed) if other rows arrive than this worker owns; what the
+  // Collective. THROWS Error(kFailed) if other rows arrive than this worker holds; what the
   // transport throws.
   void run(const Pass& pass) {
     Position next;
@@ -119,7 +120,7 @@ class RowExchange {
     std::int64_t in_range = 0;
   };
 
-  // Messages with the rows of the next window, by owner.
+  // Messages with the rows of the next window, by holder.
   std::vector<transport::Bytes> pack_window(const Pass& pass, Position& next) const {
     const std::int64_t begin = next.row;
     const std::int64_t end = begin < rows_ ? std::min(rows_, pass.window_end(begin)) : rows_;
@@ -129,10 +130,11 @@ class RowExchange {
     while (next.row < end) {
       const RowRange run = next_run(next, end);
       const std::int64_t count = run.end - run.begin;
-      const int owner = placement_.owner[placement_.block_of(run.begin)];
-      Packer& packer = to_each[static_cast<Index>(owner)];
-      packer.put(run);
-      pass.pack({next.row, next.row + count}, packer);
+      for (const int holder : placement_.holders[placement_.block_of(run.begin)]) {
+        Packer& packer = to_each[static_cast<Index>(holder)];
+        packer.put(run);
+        pass.pack({next.row, next.row + count}, packer);
+      }
       next.row += count;
       next.in_range += count;
       if (run.end == read_[next.range].end) next = {next.row, next.range + 1, 0};
@@ -300,10 +302,9 @@ class Redistribution {
 
 }  // namespace
 
-std::vector<RowRange> owned_blocks(const std::vector<data::Shard>& dealt, int rank, int workers) {
-  const Range range = owned(static_cast<int>(dealt.size()), rank, workers);
+std::vector<RowRange> blocks_in(const std::vector<data::Shard>& dealt, Range shards) {
   std::vector<RowRange> blocks;
-  for (int s = range.begin; s < range.end; ++s) {
+  for (int s = shards.begin; s < shards.end; ++s) {
     const auto& more = dealt[static_cast<Index>(s)].blocks;
     blocks.insert(blocks.end(), more.begin(), more.end());
   }
@@ -312,9 +313,27 @@ std::vector<RowRange> owned_blocks(const std::vector<data::Shard>& dealt, int ra
   return blocks;
 }
 
+std::vector<RowRange> owned_blocks(const std::vector<data::Shard>& dealt, int rank, int workers) {
+  return blocks_in(dealt, owned(static_cast<int>(dealt.size()), rank, workers));
+}
+
+// All blocks have block_rows rows but the last of the data set, which has none after it.
+RowRange local_block(std::span<const RowRange> held, RowRange block, std::int64_t block_rows) {
+  const auto found =
+      std::lower_bound(held.begin(), held.end(), block.begin,
+                       [](const RowRange& a, std::int64_t row) { return a.begin < row; });
+  const std::int64_t begin = (found - held.begin()) * block_rows;
+  return {begin, begin + block.end - block.begin};
+}
+
 data::Dataset redistribute(transport::Transport& transport, data::SomeRows mine,
-                           const std::vector<data::Shard>& dealt, std::size_t step_bytes) {
-  const Placement placement(dealt, transport.rank(), transport.size());
+                           const std::vector<data::Shard>& dealt, std::size_t step_bytes,
+                           std::span<const Range> held) {
+  std::vector<Range> all(held.begin(), held.end());
+  for (int worker = 0; held.empty() && worker < transport.size(); ++worker) {
+    all.push_back(owned(static_cast<int>(dealt.size()), worker, transport.size()));
+  }
+  const Placement placement(dealt, transport.rank(), all);
   return std::visit(
       [&](const auto& m) {
         return Redistribution(transport, mine, m, placement, step_bytes).run();

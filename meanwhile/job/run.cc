@@ -28,6 +28,7 @@
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/notes.h"
 #include "meanwhile/job/prepare.h"
+#include "meanwhile/job/replicate.h"
 #include "meanwhile/job/run_record.h"
 #include "meanwhile/job/same_run.h"
 #include "meanwhile/job/settle_staleness.h"
@@ -129,6 +130,7 @@ class WorkerRun {
               {"exchange", exchange_name()},
               {"staleness", run_.bound.staleness},
               {"reads", run_.is_fresh() ? "fresh" : "fixed"},
+              {"replicas", run_.spec.replicas},
               {"simd", base::simd_target()},
               {"data", shape_json(loaded_.part)},
               {"seconds", {{"load", loaded_.load_s}}}};
@@ -349,16 +351,6 @@ class WorkerRun {
   RunResult result_;
 };
 
-// For processes that are not the first worker: they stop when told, and have nothing to tell.
-class OnlyStops final : public Observer {
- public:
-  explicit OnlyStops(Observer& observer) : observer_(observer) {}
-  const std::atomic<bool>* begin_rounds() override { return observer_.begin_rounds(); }
-
- private:
-  Observer& observer_;
-};
-
 // With the run directory to write.
 SettledRun settle_with_out(const RunSpec& spec, const learn::Registry& registry) {
   SettledRun run = settle(spec, registry);
@@ -378,6 +370,7 @@ RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& run
               Observer& observer, Planner* planner) {
   runtime.check(spec);
   SettledRun settled = settle_with_out(spec, registry);
+  check_replicas(spec, runtime.deployment());
   Observer silent;
   OnlyStops only_stops(observer);
   RunResult result;

@@ -35,7 +35,9 @@ struct RunSpec {
   std::filesystem::path out = {};
 
   std::optional<Exchange> exchange = {};  // not set: the plan's choice, or allreduce
-  bool plan = false;                      // let the planner choose what is left open
+  // Workers that hold each shard: 1, or 2, so that neighbours take shards of a straggler.
+  int replicas = 1;
+  bool plan = false;  // let the planner choose what is left open
 
   double time_limit_s = 0;  // of training; 0: none
   double checkpoint_seconds = 10;

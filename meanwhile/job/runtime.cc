@@ -20,6 +20,7 @@ Trained train_here(const Worker& worker, const Training& training, int threads) 
   options.memory_limit_bytes = training.spec.memory_limit_bytes;
   options.transport = worker.transport;
   options.exchange = training.exchange;
+  options.replicas = training.spec.replicas;
   options.eval = training.eval;
   options.twin = training.twin;
   options.clocks = training.clocks;

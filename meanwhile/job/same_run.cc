@@ -82,6 +82,7 @@ Json identity_of(const SettledRun& run) {
                    {"out", run.asked_out}};
   identity["reads"] = run.is_fresh() ? "fresh" : "fixed";
   identity["replay"] = spec.replay.string();
+  identity["replicas"] = spec.replicas;
   identity["label_column"] = spec.read.label_column;
   identity["weight_column"] = spec.read.weight_column;
   identity["ignore_column"] = spec.read.ignore_columns;

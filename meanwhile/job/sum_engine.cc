@@ -6,6 +6,11 @@
 // Votes travel as a block of numbers behind the update, without a message of their own, unless
 // there are fewer shards than workers.
 //
+// With two replicas, in rounds that need no cache of a shard (max_lag() > 0), threads take shards
+// from a queue, and neighbours take from it what has not begun (steal.h). The thread of the
+// transport then trades while another one is the first of the pool. After it all workers tell each
+// other their ranges, with their votes, and the exchange is one of these ranges.
+//
 // Cost of a round beside the learner's own work: S - 1 additions of updates, most of them in
 // parallel, and the exchange.
 #include "meanwhile/job/sum_engine.h"
@@ -20,6 +25,7 @@
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/memory_files.h"
 #include "meanwhile/job/round_log.h"
+#include "meanwhile/job/votes.h"
 #include "meanwhile/learn/table_state.h"
 #include "meanwhile/transport/collect.h"
 #include "meanwhile/transport/pack.h"
@@ -31,32 +37,15 @@ using base::now_s;
 
 namespace {
 
-constexpr std::int64_t kVotes = 3;
-
 exchange::Range owned_by(const SumOptions& options, int shards) {
   if (options.transport == nullptr) return {0, shards};
   return exchange::owned(shards, options.transport->rank(), options.transport->size());
 }
 
-void write(const Votes& votes, std::span<double> block) {
-  block[0] = votes.interrupted;
-  block[1] = votes.time_is_up;
-  block[2] = votes.checkpoint_age_s;
-}
-
-Votes read(std::span<const double> block) { return {block[0], block[1], block[2]}; }
-
-// A worker without a shard has no update to put its votes behind.
-Votes gathered(transport::Transport& transport, const Votes& mine) {
-  Votes sum;
-  for (const transport::Bytes& bytes :
-       transport::all_gather(transport, std::as_bytes(std::span(&mine, 1)))) {
-    const auto theirs = transport::Unpacker(bytes).get<Votes>();
-    sum.interrupted += theirs.interrupted;
-    sum.time_is_up += theirs.time_is_up;
-    sum.checkpoint_age_s += theirs.checkpoint_age_s;
-  }
-  return sum;
+// The shards whose rows are here.
+exchange::Range held_by(const SumOptions& options, int shards) {
+  if (options.replicas == 1) return owned_by(options, shards);
+  return exchange::held(shards, options.transport->rank(), options.transport->size());
 }
 
 // The workers' first rows: shards of consecutive rows lie in the order of workers.
@@ -82,9 +71,9 @@ SumEngine::SumEngine(learn::RoundLearner& learner, const data::Part& part,
       shards_(static_cast<int>(part.shards.size())),
       workers_(options.transport == nullptr ? 1 : options.transport->size()),
       mine_(owned_by(options, shards_)),
-      pool_(std::clamp(options.threads, 1, std::max(1, mine_.size()))),
-      worked_{Worked{exchange::OrderedSum(shards_, mine_, {})},
-              Worked{exchange::OrderedSum(shards_, mine_, {})}} {
+      pool_(std::clamp(options.threads, 1, std::max(1, held_by(options, shards_).size()))),
+      worked_{Worked{exchange::OrderedSum(shards_, {})},
+              Worked{exchange::OrderedSum(shards_, {})}} {
   try {
     attach();
   } catch (const Error& e) {
@@ -121,14 +110,21 @@ learn::State SumEngine::state() const {
 std::optional<Round> SumEngine::round(std::int64_t number, const std::function<Votes()>& mine) {
   double work_s = 0;
   if (!std::exchange(is_ahead_, false)) {
-    if (!work(number, mine, worked_[now_])) return std::nullopt;
-    work_s = worked_[now_].seconds;
+    Worked& now = worked_[now_];
+    prepare(now);
+    if (now.steal) {
+      work_beside(number, mine, now, [&] { now.steal->serve(); });
+    } else if (!work(number, mine, now)) {
+      return std::nullopt;
+    }
+    work_s = now.seconds;
   }
+  const bool stole = worked_[now_].steal != nullptr;
   spans_ = worked_[now_].spans;
   // A worker that is alone has nothing to do beside the next round.
   is_ahead_ = workers_ > 1 && learner_.run_ahead();
   const exchange::Update& total =
-      is_ahead_ ? exchanged_beside_work(number, mine) : exchanged(number);
+      is_ahead_ ? exchanged_beside_work(number, mine) : exchanged(number, mine);
   if (is_ahead_) work_s += worked_[1 - now_].seconds;
   const double begin_s = now_s();
   Round round;
@@ -148,13 +144,18 @@ std::optional<Round> SumEngine::round(std::int64_t number, const std::function<V
     round.votes = mine();
     return round;
   }
-  round.votes = shards_ < workers_
+  round.votes = stole ? shares_.votes
+                : shards_ < workers_
                     ? gathered(*options_.transport, mine())
                     : read(total.dense<double>(static_cast<int>(total.shape().size()) - 1));
   round.line["exchange"] = {{"seconds", exchange_s_},
                             {"messages", traffic_.messages},
                             {"bytes", traffic_.bytes},
                             {"sparse_messages", traffic_.sparse_messages}};
+  if (stole) {
+    round.line["stolen"] = shares_.stolen;
+    round.line["shards_of_workers"] = shares_.sizes();
+  }
   if (is_ahead_) {
     round.line["exchange"]["hidden_seconds"] = hidden_s_;
     now_ = 1 - now_;
@@ -162,70 +163,133 @@ std::optional<Round> SumEngine::round(std::int64_t number, const std::function<V
   return round;
 }
 
+// Whether others may take shards of the coming round. All workers come to the same answer.
+void SumEngine::prepare(Worked& worked) {
+  worked.steal.reset();
+  if (options_.replicas == 1 || has_memory_ || learner_.max_lag() == 0) return;
+  worked.steal = std::make_unique<StealRound>(*options_.transport, shards_, pool_.size());
+}
+
 // The updates of my shards. False when the round was given up: a worker that is alone stops between
 // shards, unless shards have memory, which would then be a round ahead of the model.
 bool SumEngine::work(std::int64_t number, const std::function<Votes()>& mine, Worked& worked) {
   exchange::UpdateShape shape = learner_.update_shape();
-  if (workers_ > 1) shape.push_back({.rows = kVotes});
+  if (workers_ > 1 && !worked.steal) shape.push_back({.rows = kVotes});
+  worked.sum.restart(shape);
+  if (worked.steal) {
+    work_on_queue(number, worked);
+    return true;
+  }
   const int votes = static_cast<int>(shape.size()) - 1;
   const bool stops = workers_ == 1 && !has_memory_;
-  worked.sum.restart(shape);
   worked.spans.assign(static_cast<std::size_t>(mine_.size()), {});
   std::atomic<int> given = 0;
   const double begin_s = now_s();
   pool_.run(mine_.size(), [&](std::int64_t task, int thread) {
     if (gives_up_ || (stops && mine().interrupted > 0)) return;
     const int shard = mine_.begin + static_cast<int>(task);
-    const double shard_begin_s = now_s();
-    try {
-      exchange::Update update = worked.sum.take();
-      learner_.work(shard, memory_[static_cast<std::size_t>(task)], update);
-      if (workers_ > 1 && task == 0) write(mine(), update.dense<double>(votes));
-      worked.sum.give(shard, std::move(update));
-    } catch (Error& e) {
-      e.in(fmt::format("{}, shard {}", where(number), shard));
-      throw;
-    }
-    worked.spans[static_cast<std::size_t>(task)] = {"work", thread, shard, shard_begin_s, now_s()};
+    worked.spans[static_cast<std::size_t>(task)] =
+        work_on(number, shard, thread, worked.sum, [&](exchange::Update& update) {
+          if (workers_ > 1 && task == 0) write(mine(), update.dense<double>(votes));
+        });
     given.fetch_add(1, std::memory_order_relaxed);
   });
   worked.seconds = now_s() - begin_s;
   return given == mine_.size();
 }
 
-// Exchanges on this thread, which is the transport's, while another works on the next round.
-const exchange::Update& SumEngine::exchanged_beside_work(std::int64_t number,
-                                                         const std::function<Votes()>& mine) {
-  Worked& next = worked_[1 - now_];
+// One shard, mine or a neighbour's. `more` puts more into its update.
+Span SumEngine::work_on(std::int64_t number, int shard, int thread, exchange::OrderedSum& sum,
+                        const std::function<void(exchange::Update&)>& more) {
+  const double begin_s = now_s();
+  const bool is_mine = mine_.begin <= shard && shard < mine_.end;
+  learn::ShardMemory none;
+  try {
+    exchange::Update update = sum.take();
+    learner_.work(shard, is_mine ? memory_[static_cast<std::size_t>(shard - mine_.begin)] : none,
+                  update);
+    if (more) more(update);
+    sum.give(shard, std::move(update));
+  } catch (Error& e) {
+    e.in(fmt::format("{}, shard {}", where(number), shard));
+    throw;
+  }
+  return {is_mine ? "work" : "stolen work", thread, shard, begin_s, now_s()};
+}
+
+// Shards that may be given away, and those of others, until none is to come.
+void SumEngine::work_on_queue(std::int64_t number, Worked& worked) {
+  ShardQueue& queue = worked.steal->queue();
+  const double begin_s = now_s();
+  std::vector<std::vector<Span>> spans(static_cast<std::size_t>(pool_.size()));
+  pool_.run(pool_.size(), [&](std::int64_t, int thread) {
+    try {
+      while (const std::optional<int> shard = queue.take()) {
+        const Span span = work_on(number, *shard, thread, worked.sum, {});
+        queue.finished(span.end_s - span.begin_s);
+        spans[static_cast<std::size_t>(thread)].push_back(span);
+      }
+    } catch (...) {
+      queue.stop();
+      throw;
+    }
+  });
+  worked.spans.clear();
+  worked.seconds = 0;
+  for (const std::vector<Span>& of_thread : spans) {
+    worked.spans.insert(worked.spans.end(), of_thread.begin(), of_thread.end());
+    if (!of_thread.empty()) {
+      worked.seconds = std::max(worked.seconds, of_thread.back().end_s - begin_s);
+    }
+  }
+}
+
+// Does `here` on this thread, which is the transport's, while another one works.
+void SumEngine::work_beside(std::int64_t number, const std::function<Votes()>& mine, Worked& worked,
+                            const std::function<void()>& here) {
   std::exception_ptr failure;
-  double exchanged_s = 0;
   {
     const base::JoinThreads working(base::start_threads(
         1,
         [&](int) {
           try {
-            work(number + 1, mine, next);
+            work(number, mine, worked);
           } catch (...) {
             failure = std::current_exception();
+            if (worked.steal) worked.steal->queue().stop();
           }
         },
         [] {}));
     try {
-      exchanged(number);
+      here();
     } catch (...) {
       gives_up_ = true;
+      if (worked.steal) worked.steal->queue().stop();
       throw;
     }
-    exchanged_s = now_s();
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+// Exchanges while another thread works on the next round.
+const exchange::Update& SumEngine::exchanged_beside_work(std::int64_t number,
+                                                         const std::function<Votes()>& mine) {
+  Worked& next = worked_[1 - now_];
+  double exchanged_s = 0;
+  prepare(next);
+  work_beside(number + 1, mine, next, [&] {
+    exchanged(number, mine);
+    exchanged_s = now_s();
+    if (next.steal) next.steal->serve();
+  });
   hidden_s_ = std::min(exchange_s_, next.seconds);
   // Where the exchange was the longer of the two, this is nothing.
   spans_.push_back({"wait for work", 0, -1, exchanged_s, now_s()});
   return total_;
 }
 
-exchange::Traffic SumEngine::exchange(std::span<const exchange::Partial> partials) {
+exchange::Traffic SumEngine::exchange(const exchange::Division& division,
+                                      std::span<const exchange::Partial> partials) {
   transport::Transport& transport = *options_.transport;
   const int blocks = has_mirrors() ? learner_.mirrored_blocks() : 0;
   if (blocks > 0) {
@@ -235,7 +299,7 @@ exchange::Traffic SumEngine::exchange(std::span<const exchange::Partial> partial
     return mirrors_->exchange(partials, blocks, total_);
   }
   const auto exchange = options_.exchange == Exchange::kTree ? exchange::tree : exchange::allreduce;
-  return exchange(transport, shards_, partials, total_, exchange::piece_bytes(transport));
+  return exchange(transport, division, partials, total_, exchange::piece_bytes(transport));
 }
 
 void SumEngine::gather_model() {
@@ -253,15 +317,20 @@ void SumEngine::gather_model() {
 }
 
 // The sum over all shards of all workers.
-const exchange::Update& SumEngine::exchanged(std::int64_t number) {
+const exchange::Update& SumEngine::exchanged(std::int64_t number,
+                                             const std::function<Votes()>& mine) {
   const exchange::OrderedSum& sum = worked_[now_].sum;
   exchange_s_ = hidden_s_ = 0;
   if (workers_ == 1) return sum.total();
   const double begin_s = now_s();
-  const std::vector<exchange::Partial> partials = sum.partials();
+  exchange::Division division(shards_);
   if (total_.shape() != sum.shape()) total_.reshape(sum.shape());
   try {
-    traffic_ = exchange(partials);
+    if (worked_[now_].steal) {
+      shares_ = worked_[now_].steal->settle(mine());
+      division = exchange::Division(shares_.bounds);
+    }
+    traffic_ = exchange(division, sum.partials(division.of(options_.transport->rank(), workers_)));
   } catch (Error& e) {
     e.in(fmt::format("{}, {} of {}", where(number), to_string(options_.exchange),
                      text_of(total_.shape())));

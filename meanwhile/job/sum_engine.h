@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "meanwhile/exchange/sum.h"
 #include "meanwhile/job/engine.h"
 #include "meanwhile/job/exchange.h"
+#include "meanwhile/job/steal.h"
 #include "meanwhile/learn/round_learner.h"
 #include "meanwhile/transport/transport.h"
 
@@ -29,6 +32,9 @@ struct SumOptions {
   bool release = false;                       // see learn::Attachment
   transport::Transport* transport = nullptr;  // the other workers; null: there are none
   Exchange exchange = Exchange::kAllreduce;
+  // 2: the shards of exchange::held() have their rows here (replicate.h), and neighbours take
+  // shards from each other where the learner allows it. REQUIRES then: several workers.
+  int replicas = 1;
   const data::Part* eval = nullptr;  // held-out rows for learners that look at some
   std::int64_t rounds_done = 0;      // behind the learner's state
   // The file that the learner was restored from: shards take their memory from beside it.
@@ -59,14 +65,22 @@ class SumEngine final : public Engine {
     exchange::OrderedSum sum;
     double seconds = 0;
     std::vector<Span> spans = {};
+    std::unique_ptr<StealRound> steal = {};  // null: every worker does its own shards
   };
 
   void attach();
+  void prepare(Worked& worked);
   bool work(std::int64_t number, const std::function<Votes()>& mine, Worked& worked);
-  const exchange::Update& exchanged(std::int64_t number);
+  Span work_on(std::int64_t number, int shard, int thread, exchange::OrderedSum& sum,
+               const std::function<void(exchange::Update&)>& more);
+  void work_on_queue(std::int64_t number, Worked& worked);
+  void work_beside(std::int64_t number, const std::function<Votes()>& mine, Worked& worked,
+                   const std::function<void()>& here);
+  const exchange::Update& exchanged(std::int64_t number, const std::function<Votes()>& mine);
   const exchange::Update& exchanged_beside_work(std::int64_t number,
                                                 const std::function<Votes()>& mine);
-  exchange::Traffic exchange(std::span<const exchange::Partial> partials);
+  exchange::Traffic exchange(const exchange::Division& division,
+                             std::span<const exchange::Partial> partials);
   bool has_mirrors() const { return options_.exchange == Exchange::kMirrors && workers_ > 1; }
   std::string where(std::int64_t number) const;
 
@@ -84,6 +98,7 @@ class SumEngine final : public Engine {
   std::optional<exchange::Mirrors> mirrors_;  // made in the first round that has mirrored blocks
   std::vector<learn::ShardMemory> memory_;    // of my shards
   bool has_memory_ = false;                   // any shard of any worker
+  Shares shares_;                             // of the present round, if workers took shards
   exchange::Traffic traffic_;                 // of the present round
   double exchange_s_ = 0;                     // of the present round
   double hidden_s_ = 0;                       // of it, beside work

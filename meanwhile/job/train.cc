@@ -19,7 +19,8 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
   const std::int64_t limit =
       options.memory_limit_bytes == 0 ? base::memory_bytes() / 4 * 3 : options.memory_limit_bytes;
   // Each of several workers touches its own rows only: nothing is to be made resident beyond them.
-  const bool release = data.data.mapped && data::byte_size(data.data) / workers > limit;
+  const bool release =
+      data.data.mapped && data::byte_size(data.data) / workers * options.replicas > limit;
   if (!release && workers == 1) data::make_resident(data.data);
 
   const SumOptions sum = {
@@ -28,6 +29,7 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
       .release = release,
       .transport = options.transport,
       .exchange = options.exchange,
+      .replicas = options.replicas,
       .eval = options.eval,
       .rounds_done = options.rounds_done,
       .resumed_from = options.resumed_from};

@@ -31,6 +31,8 @@ struct TrainOptions {
   // part of the same data, a learner in the same state and the same options (but for threads).
   transport::Transport* transport = nullptr;
   Exchange exchange = Exchange::kAllreduce;
+  // 2: parts have the rows of neighbours' shards, too (replicate.h): SumOptions::replicas.
+  int replicas = 1;
   const data::Part* eval = nullptr;  // held-out rows for learners that look at some
   // A second learner in the same state, for rounds that overlap in one process
   // (pipeline_engine.h); null: they do not. Of no use with other workers.

@@ -80,7 +80,9 @@ class ThreadGroup::Member : public Transport {
     return *done;
   }
 
-  double deadline_s() const override { return std::chrono::duration<double>(group_.deadline).count(); }
+  double deadline_s() const override {
+    return std::chrono::duration<double>(group_.deadline).count();
+  }
 
   bool done(Request request) override {
     throw_if_failed();

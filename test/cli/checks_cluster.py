@@ -1,6 +1,7 @@
 """One answer: the same model, to the last bit, on threads and on ranks, whoever adds up what."""
 
 import gzip
+import json
 
 from harness import expect, expect_equal, libsvm_text, points, write_npy
 
@@ -66,6 +67,27 @@ def check_every_format_gives_ranks_the_same_data(box):
                               ranks=ranks)
             found[f"{name}, {ranks} ranks"] = result["data_sha256"] + result["model_sha256"]
     expect_equal(found)
+
+
+def check_replicas_leave_the_model_as_it_is(box):
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    (box / "test.libsvm").write_text(libsvm_text(200, 40, 5, seed=2))
+    box.run("convert rows.libsvm rows.safetensors --quiet")
+    for flags in ("rows.libsvm --staleness 1", "rows.libsvm --tfidf", "rows.safetensors",
+                  "rows.libsvm --eval test.libsvm --staleness 1 --send gradient"):
+        words = f"train svm {flags} --solver sgd --shards 8 --max-iter 6 --tol 0 --quiet --out run"
+        found = {"threads": box.json(f"{words} --threads 2")["model_sha256"]}
+        for ranks, more in ((2, ""), (3, ""), (5, "--exchange tree"), (0, "--exchange allreduce")):
+            result = box.json(f"{words} {more} --threads {1 if ranks else 3} --replicas 2",
+                              ranks=ranks)
+            expect(result["replicas"] == 2, result)
+            lines = (box / "run/metrics.jsonl").read_text().splitlines()
+            shared = [line for line in map(json.loads, lines) if "stolen" in line]
+            expect(len(shared) >= 5, f"{len(shared)} rounds in which shards could be taken")
+            for line in shared:
+                expect(sum(line["shards_of_workers"]) == 8, line)
+            found[f"{flags}, {ranks} ranks"] = result["model_sha256"]
+        expect_equal(found)
 
 
 def check_held_out_data_is_the_same_on_ranks(box):

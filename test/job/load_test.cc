@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/data/files/convert.h"
 #include "meanwhile/data/files/npy.h"
 #include "meanwhile/data/files/readers.h"
 #include "meanwhile/exchange/order.h"
+#include "meanwhile/job/replicate.h"
 #include "test/data/compressed.h"
 #include "test/job/load_together.h"
 #include "test/temporary_folder.h"
@@ -53,6 +55,38 @@ std::vector<std::string> shard_rows(const data::Part& part, std::size_t shard) {
   return rows;
 }
 
+// `part` has the rows that `one` has of the shards in `held`, and no others.
+void expect_rows(const data::Part& part, const data::Part& one, exchange::Range held) {
+  ASSERT_EQ(part.shards.size(), one.shards.size());
+  for (std::size_t s = 0; s < one.shards.size(); ++s) {
+    EXPECT_EQ(part.shards[s].rows, one.shards[s].rows);
+    EXPECT_EQ(part.shards[s].index, static_cast<int>(s));
+    const bool is_held = held.begin <= static_cast<int>(s) && static_cast<int>(s) < held.end;
+    EXPECT_EQ(shard_rows(part, s), is_held ? shard_rows(one, s) : std::vector<std::string>{});
+  }
+}
+
+// With replicas a worker has the rows of some shards of its neighbours, too.
+void expect_replicas(const Paths& paths, const data::ReadOptions& read, LoadOptions options,
+                     int workers, const data::Part& one) {
+  std::vector<data::Part> parts(static_cast<std::size_t>(workers));
+  const auto messages = run(workers, [&](transport::Transport& transport) {
+    data::Part part = load(paths, read, options, &transport);
+    replicate(transport, part, options.seed);
+    parts[static_cast<std::size_t>(transport.rank())] = std::move(part);
+  });
+  for (const std::string& message : messages) ASSERT_EQ(message, "");
+  for (int worker = 0; worker < workers; ++worker) {
+    SCOPED_TRACE(testing::Message() << "worker " << worker << " with replicas");
+    const data::Part& part = parts[static_cast<std::size_t>(worker)];
+    EXPECT_EQ(part.sha256, one.sha256);
+    EXPECT_EQ(part.data.feature_names, one.data.feature_names);
+    EXPECT_EQ(part.data.class_names, one.data.class_names);
+    EXPECT_EQ(part.data.unknown, one.data.unknown);
+    expect_rows(part, one, exchange::held(static_cast<int>(one.shards.size()), worker, workers));
+  }
+}
+
 // Every worker of every number of workers ends with the rows of its shards that one worker has.
 void expect_one_answer(const Paths& paths, const data::ReadOptions& read, LoadOptions options) {
   const data::Part one = load(paths, read, options);
@@ -77,15 +111,9 @@ void expect_one_answer(const Paths& paths, const data::ReadOptions& read, LoadOp
       EXPECT_EQ(part.data.class_names, one.data.class_names);
       EXPECT_EQ(part.data.feature_names, one.data.feature_names);
       EXPECT_EQ(part.data.unknown, one.data.unknown);
-      ASSERT_EQ(part.shards.size(), one.shards.size());
-      const auto mine = exchange::owned(static_cast<int>(one.shards.size()), worker, workers);
-      for (std::size_t s = 0; s < one.shards.size(); ++s) {
-        EXPECT_EQ(part.shards[s].rows, one.shards[s].rows);
-        EXPECT_EQ(part.shards[s].index, static_cast<int>(s));
-        const bool held = mine.begin <= static_cast<int>(s) && static_cast<int>(s) < mine.end;
-        EXPECT_EQ(shard_rows(part, s), held ? shard_rows(one, s) : std::vector<std::string>{});
-      }
+      expect_rows(part, one, exchange::owned(static_cast<int>(one.shards.size()), worker, workers));
     }
+    if (workers > 1) expect_replicas(paths, read, options, workers, one);
   }
 }
 TEST(Load, LibsvmIsTheSameForAnyNumberOfWorkers) {

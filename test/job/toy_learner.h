@@ -32,7 +32,9 @@ class ToyLearner final : public learn::FlatLearner {
   learn::Attachment attachment;
   std::vector<double> mean, momentum;
   std::int64_t seeded = 0, rounds = 0;
+  int lag = 0;  // max_lag() of all rounds
 
+  int max_lag() const override { return lag; }
   std::string name() const override { return "toy"; }
 
   void attach(const learn::Attachment& to) override {

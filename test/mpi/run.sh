@@ -11,7 +11,7 @@ launch() {  # launch RANKS ARGUMENTS...
     mpirun --oversubscribe --allow-run-as-root --bind-to none -n "$1" "$program" "${@:2}"
 }
 
-kLasting=17
+kLasting=19
 kLast=(FailureReachesAll FailureReachesWhoAsks FailureDuringAllreduce FailureDuringTree
        SilenceIsNamed)
 ran=0 expected=0 failed=0

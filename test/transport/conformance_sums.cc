@@ -109,15 +109,16 @@ void expect_sum(const exchange::Update& total, int block,
          text_of(total.shape()));
 }
 
-using Exchange = exchange::Traffic (*)(Transport&, int, std::span<const Partial>, exchange::Update&,
-                                       std::size_t);
+using Exchange = exchange::Traffic (*)(Transport&, const exchange::Division&,
+                                       std::span<const Partial>, exchange::Update&, std::size_t);
 
 // The traffic of sums of this shape, which are checked to have the bits of the one order.
 exchange::Traffic sum_up(Transport& transport, Exchange exchange,
-                         const exchange::UpdateShape& shape, int shards, double touched) {
-  const int P = transport.size(), rank = transport.rank();
-  const Range mine = exchange::owned(shards, rank, P);
-  exchange::OrderedSum sum(shards, mine, shape);
+                         const exchange::UpdateShape& shape, const exchange::Division& division,
+                         double touched) {
+  const int shards = division.shards();
+  const Range mine = division.of(transport.rank(), transport.size());
+  exchange::OrderedSum sum(shards, shape);
   for (int s = mine.begin; s < mine.end; ++s) sum.give(s, update_of(s, shape, touched));
   exchange::UpdateShape dense = shape;
   for (exchange::Block& block : dense) block.sparse = false;
@@ -127,7 +128,7 @@ exchange::Traffic sum_up(Transport& transport, Exchange exchange,
   // Pieces of 800 bytes, so that there are many of them, and of the usual size.
   for (const std::size_t piece : {std::size_t{800}, exchange::kPieceBytes}) {
     exchange::Update total = update_of(99, shape, 0.5);  // which must be forgotten
-    const auto traffic = exchange(transport, shards, sum.partials(), total, piece);
+    const auto traffic = exchange(transport, division, sum.partials(mine), total, piece);
     all.messages += traffic.messages;
     all.sparse_messages += traffic.sparse_messages;
     for (int block = 0; block < static_cast<int>(shape.size()); ++block) {
@@ -174,6 +175,25 @@ void sums_of_blocks(Transport& transport, Exchange exchange, double touched) {
   for (const int shards : {1, 3, 8}) sum_up(transport, exchange, all, shards, touched);
 }
 
+// Workers that took shards of each other: any bounds between them, and workers without a shard.
+void sums_of_divisions(Transport& transport, Exchange exchange) {
+  const auto P = static_cast<std::size_t>(transport.size());
+  for (const int shards : {1, 3, 7, 8, 16}) {
+    for (std::uint32_t trial = 0; trial < 10; ++trial) {
+      const base::Random random(5, base::Purpose::kUser, static_cast<std::uint32_t>(shards), trial);
+      std::vector<int> bounds = {0};
+      while (bounds.size() < P) {
+        const auto any = random.below(bounds.size(), static_cast<std::uint64_t>(shards) + 1);
+        bounds.push_back(static_cast<int>(any));
+      }
+      std::sort(bounds.begin(), bounds.end());
+      bounds.push_back(shards);
+      sum_up(transport, exchange, {{.rows = 501}, {.rows = 40, .width = 3, .sparse = true}},
+             exchange::Division(bounds), 0.3);
+    }
+  }
+}
+
 // One worker fails instead of taking part; the others are left with many pieces under way, in
 // memory that is freed when the exchange throws.
 void failure_during(Transport& transport, Exchange exchange) {
@@ -205,15 +225,20 @@ std::vector<Case> sum_cases() {
       }
     };
   };
+  const auto divisions = [](Exchange exchange) {
+    return [=](Transport& transport) { sums_of_divisions(transport, exchange); };
+  };
   return {
       {"AllreduceDense", of(exchange::allreduce, 1)},
       {"AllreduceHalf", of(exchange::allreduce, 0.3)},
       {"AllreduceSparse", of(exchange::allreduce, 0.02)},
       {"AllreduceBlocks", blocks(exchange::allreduce)},
+      {"AllreduceDivisions", divisions(exchange::allreduce)},
       {"TreeDense", of(exchange::tree, 1)},
       {"TreeHalf", of(exchange::tree, 0.3)},
       {"TreeSparse", of(exchange::tree, 0.02)},
       {"TreeBlocks", blocks(exchange::tree)},
+      {"TreeDivisions", divisions(exchange::tree)},
   };
 }
 

@@ -81,7 +81,7 @@ class Train {
   StoreFlags store_;
   StoreJobFlags store_job_;
   std::string runtime_ = "auto", exchange_ = "auto", machine_, out_;
-  int threads_ = 0, workers_ = 0;
+  int threads_ = 0, workers_ = 0, replicas_ = 1;
   Flag threads_flag_, workers_flag_;
   double time_limit_ = 0, timeout_ = transport::kDeadlineSeconds, checkpoint_seconds_ = 10;
   std::int64_t memory_limit_ = 0;
@@ -108,6 +108,11 @@ Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, 
                        of_graphs +
                        ", and in shared memory within one process. With threads, the others give "
                        "every thread a model of its own, as on a cluster: to compare them"));
+  job(table.whole("--replicas", replicas_,
+                  "workers that hold each row, with mpi: 2, neighbours take shards of a worker "
+                  "that is slow, and the model stays the same; takes twice the memory for rows, "
+                  "and is for stochastic steps, as --staleness",
+                  1, 2));
   job(table.real("--time-limit", time_limit_, "seconds of training; 0: none", 0));
   job(table.real("--timeout", timeout_,
                  "seconds to wait for a worker that gives no sign before the run is given up",
@@ -157,6 +162,7 @@ job::RunSpec Train::spec(const Context& context) const {
   if (exchange_ != "auto") {
     spec.exchange = job::exchange_of(exchange_);
   }
+  spec.replicas = replicas_;
   spec.plan = plan_;
   spec.out = out_;
   spec.time_limit_s = time_limit_;
