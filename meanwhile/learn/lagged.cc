@@ -133,7 +133,7 @@ Outcome LaggedLearner::absorb(const exchange::Update& total) {
 }
 
 bool LaggedLearner::run_ahead() {
-  if (drains_ || present_lag() == 0) return false;
+  if (!may_run_ahead()) return false;
   Outcome outcome;
   outcome.phase = Phase::kPrepare;
   dropped_ = false;

@@ -56,6 +56,7 @@ class LaggedLearner final : public RoundLearner {
   // round was.
   Outcome absorb(const exchange::Update& total) override;
   int max_lag() const override { return learner_->max_lag(); }
+  bool may_run_ahead() const override { return !drains_ && present_lag() > 0; }
   bool run_ahead() override;
 
   int mirrored_blocks() const override { return learner_->mirrored_blocks(); }

@@ -85,9 +85,12 @@ class RoundLearner : public Learner {
   // absorb() is to take this part of its steps, since the model that work() reads lags behind:
   // whole steps towards where an older model would have gone swing round the optimum. 1 at first.
   virtual void set_step(double /*part*/) {}
+  // Whether run_ahead() may be of use. If not, it would change nothing.
+  virtual bool may_run_ahead() const { return false; }
   // Called after work() of a round, before its total is known: brings the model to what work() of
   // the round after reads, if that does without this total, and says whether it does. If so, work()
-  // may be called for that round, and absorb() takes the total of this one as ever.
+  // may be called for that round, and absorb() takes the total of this one as ever. Until then,
+  // whatever the answer, state() and update_shape() are of no use.
   virtual bool run_ahead() { return false; }
 
   // The model as a sum of moves, while it is one; null: work() needs whole totals (moves.h).

@@ -2,6 +2,7 @@
 
 import json
 
+from checks_storage import on_store, on_threads, write_data
 from harness import expect, expect_equal, libsvm_text
 
 FLAGS = "rows.libsvm --solver sgd --shards 8 --tol 0 --seed 3 --quiet"
@@ -88,3 +89,16 @@ def check_a_damaged_record_is_refused(box):
     (box / "rows.libsvm").write_text(libsvm_text(500, 40, 5))
     done = box.run(f"{flags} --replay run --out again", code=2)
     expect("--replay: the hash of the data" in done.stderr, done.stderr)
+
+
+def check_a_staleness_on_a_store_is_that_on_threads(box):
+    write_data(box)
+    flags = "logistic rows.libsvm --solver sgd --l2 0 --tol 0 --max-iter 12 --shards 9 --staleness 1"
+    found = {"threads": on_threads(box, flags)}
+    for workers in (1, 3):
+        found[f"{workers} workers"] = on_store(box, f"{flags} --workers {workers}")
+    expect_equal(found)
+    lines = [json.loads(line) for line in (box / "on-store/metrics.jsonl").read_text().splitlines()]
+    ahead = [line["storage"]["ahead_seconds"] for line in lines if "round" in line]
+    # How long depends on who waits for whom.
+    expect(len(ahead) == 12 and min(ahead) >= 0, ahead)

@@ -21,6 +21,9 @@ struct ToyParameters {
   std::int64_t seed_steps = 3;
   double learning_rate = 0.2;
   bool score = true;
+  bool lags = false;                // rounds of training may read an older model
+  std::int64_t restarts_after = 0;  // this round goes back to a model of zeros; 0: none
+  std::int64_t ends_after = 0;      // this round is the last, as if it had converged; 0: none
 };
 
 class ToyLearner final : public learn::FlatLearner {
@@ -48,7 +51,7 @@ class ToyLearner final : public learn::FlatLearner {
   std::size_t update_size() const override { return mean.size() + 2; }
 
   void work(int shard, std::span<double> update) override {
-    if (on_work) on_work(rounds + 1, shard);
+    if (on_work) on_work(rounds + ahead_ + 1, shard);
     const auto& x = std::get<data::Dense<float>>(attachment.part->data.x);
     for (const data::RowRange& block :
          attachment.part->shards[static_cast<std::size_t>(shard)].blocks) {
@@ -79,6 +82,15 @@ class ToyLearner final : public learn::FlatLearner {
         mean[j] += parameters_.learning_rate * momentum[j];
       }
       outcome.record["first_mean"] = mean[0];
+      if (rounds == parameters_.restarts_after) {
+        mean.assign(mean.size(), 0), momentum.assign(mean.size(), 0);
+        outcome.restarted = true;
+      }
+      if (rounds == parameters_.ends_after) {
+        outcome.ending = learn::Ending::kConverged;
+        outcome.because = "it converged";
+        return outcome;
+      }
       if (rounds < parameters_.max_iter || parameters_.score) return outcome;
     } else {
       outcome.phase = learn::Phase::kScore;
@@ -87,6 +99,12 @@ class ToyLearner final : public learn::FlatLearner {
     outcome.because = "max_iter rounds done";
     return outcome;
   }
+
+  int max_lag() const override {
+    const bool trains = seeded == parameters_.seed_steps && rounds < parameters_.max_iter;
+    return parameters_.lags && trains ? learn::kAnyLag : 0;
+  }
+  void set_ahead(int count) override { ahead_ = count; }
 
   std::int64_t rounds_left() const override { return parameters_.max_iter - rounds; }
 
@@ -117,6 +135,7 @@ class ToyLearner final : public learn::FlatLearner {
 
  private:
   ToyParameters parameters_;
+  int ahead_ = 0;
 };
 
 // `rows` x `cols` numbers without a pattern, in memory of their own.

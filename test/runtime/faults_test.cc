@@ -63,6 +63,9 @@ TEST(Workers, MayComeAndGoAtAnyTime) {
     const Job job(kind, turn % 4 == 1 ? 9 : 5);
     went += come_and_go(job, turn, 2);
   }
+  for (const Kind& kind : stale_kinds()) {
+    if (++turn % 2 == 0) went += come_and_go(Job(kind, 9), turn, 2);
+  }
   EXPECT_GT(went, 0);
 }
 

@@ -15,6 +15,7 @@
 
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
+#include "meanwhile/learn/lagged.h"
 #include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/linear/linear.h"
 #include "meanwhile/runtime/storage/archive.h"
@@ -86,11 +87,19 @@ struct Kind {
   std::function<std::unique_ptr<learn::RoundLearner>()> fresh;
   data::Dataset data;
   std::optional<data::Dataset> eval = {};
+  int staleness = 0;
 };
 
 inline Kind toy(const job::ToyParameters& parameters = {}) {
   return {"toy", [=] { return std::make_unique<job::ToyLearner>(parameters); },
           job::toy_data(300, 3)};
+}
+
+// Rounds that read a model without the totals of the last `staleness` rounds.
+inline Kind stale(Kind kind, int staleness = 1) {
+  if (staleness > 0) kind.name += fmt::format(", staleness {}", staleness);
+  kind.staleness = staleness;
+  return kind;
 }
 
 // One start, unless `parameters` say how many.
@@ -163,6 +172,23 @@ inline std::vector<Kind> all_kinds() {
   return kinds;
 }
 
+// Learners that allow a staleness in some of their rounds.
+inline std::vector<Kind> stale_kinds() {
+  std::vector<Kind> kinds;
+  kinds.push_back(stale(toy({.max_iter = 12, .lags = true})));
+  kinds.push_back(stale(toy({.max_iter = 12, .lags = true, .restarts_after = 5})));
+  kinds.push_back(stale(toy({.max_iter = 12, .lags = true, .ends_after = 7}), 2));
+  kinds.push_back(stale(
+      linear("sgd", "logistic", {{"solver", "sgd"}, {"max_iter", 8}, {"l2", 0}}, {.eval = true})));
+  kinds.push_back(
+      stale(linear("hybrid", "logistic", {{"solver", "hybrid"}, {"l2", 0.01}, {"max_iter", 8}})));
+  kinds.push_back(stale(
+      linear("gradients", "svm",
+             {{"solver", "sgd"}, {"send", "gradient"}, {"batch_fraction", 0.2}, {"max_iter", 6}})));
+  kinds.push_back(stale(lda("topics", {{"n_topics", 3}, {"passes", 2}, {"batch_size", 40}})));
+  return kinds;
+}
+
 // A kind of job, cut into shards, and what the loop of threads makes of it.
 struct Job {
   Kind kind;
@@ -175,7 +201,7 @@ struct Job {
   Job(Kind what, int shards) : kind(std::move(what)) {
     part = data::whole(kind.data, shards, kSeed, 1);
     if (kind.eval) eval = data::whole(*kind.eval, shards, kSeed, 1);
-    const auto learner = kind.fresh();
+    const auto learner = fresh();
     job::TrainOptions options;
     options.threads = 2;
     options.seed = kSeed;
@@ -186,9 +212,10 @@ struct Job {
   }
 
   Submitted submit(OpenPlace& opened, double lease_s = 2) const {
-    const auto learner = kind.fresh();
+    const auto learner = fresh();
     Submission submission{part, eval ? &*eval : nullptr, *learner};
     submission.seed = kSeed;
+    submission.staleness = kind.staleness;
     submission.lease_s = lease_s;
     submission.parameters = Json{{"kind", kind.name}};
     return runtime::submit(opened.store, submission);
@@ -197,12 +224,20 @@ struct Job {
     return submit(*place.open(), lease_s);
   }
 
-  MakeLearner make() const {
-    return [fresh = kind.fresh](const data::SafetensorsFile& state) {
+  // `prepare` is called with every learner that is made.
+  MakeLearner make(std::function<void(learn::RoundLearner&)> prepare = {}) const {
+    return [fresh = kind.fresh, lag = kind.staleness,
+            prepare = std::move(prepare)](const data::SafetensorsFile& state) {
       auto learner = fresh();
       learner->restore(state);
-      return learner;
+      if (prepare) prepare(*learner);
+      return learn::with_lag(std::move(learner), lag, &state);
     };
+  }
+
+ private:
+  std::unique_ptr<learn::RoundLearner> fresh() const {
+    return learn::with_lag(kind.fresh(), kind.staleness);
   }
 };
 

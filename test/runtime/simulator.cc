@@ -82,16 +82,14 @@ class Run {
   }
 
   MakeLearner make() {
-    return [this, base = job_.job.make()](const data::SafetensorsFile& state) {
-      auto learner = base(state);
+    return job_.job.make([this](learn::RoundLearner& learner) {
       const auto spend = [this] { world_.compute(plan_.work_s); };
-      if (auto* toy = dynamic_cast<job::ToyLearner*>(learner.get())) {
+      if (auto* toy = dynamic_cast<job::ToyLearner*>(&learner)) {
         toy->on_work = [spend](std::int64_t, int) { spend(); };
-      } else if (auto* memory = dynamic_cast<MemoryLearner*>(learner.get())) {
+      } else if (auto* memory = dynamic_cast<MemoryLearner*>(&learner)) {
         memory->on_work = spend;
       }
-      return learner;
-    };
+    });
   }
 
   // A worker has left or died.

@@ -69,12 +69,14 @@ class Simulator {
   struct Drawn {
     Learner learner = Learner::kToy;
     int shards = 1, max_iter = 1;
+    // Of the toy: rounds read an older model, one goes back to the first, one is the last.
+    int staleness = 0, restarts_after = 0, ends_after = 0;
     SimPlan plan;
   };
   static Drawn draw(std::uint64_t seed);
   const SimJob& job_of(const Drawn& drawn);
 
-  std::map<std::tuple<Learner, int, int>, std::unique_ptr<SimJob>> jobs_;
+  std::map<std::tuple<Learner, int, int, int, int, int>, std::unique_ptr<SimJob>> jobs_;
 };
 
 }  // namespace meanwhile::runtime

@@ -73,17 +73,31 @@ Simulator::Drawn Simulator::draw(std::uint64_t seed) {
   plan.polls_per_s = std::array{2.0, 20.0, 1000.0}[random.next() % 3];
   plan.join_s = random.chance(0.5) ? 0 : random.between(0, 5);
   plan.late_joins = random.chance(0.2) ? random.among(1, 2) : 0;
+  // From numbers of their own: all else of a seed stays as it was.
+  SimRandom more(~seed ^ 0x5157);
+  if (drawn.learner == Learner::kToy && more.chance(0.4)) {
+    drawn.staleness = more.chance(0.7) ? 1 : more.among(2, 3);
+    drawn.max_iter *= 3;
+    drawn.restarts_after = more.chance(0.3) ? more.among(1, drawn.max_iter - 1) : 0;
+    drawn.ends_after = more.chance(0.3) ? more.among(1, drawn.max_iter - 1) : 0;
+  }
   return drawn;
 }
 
 const SimJob& Simulator::job_of(const Drawn& drawn) {
-  auto& job = jobs_[{drawn.learner, drawn.shards, drawn.max_iter}];
+  auto& job = jobs_[{drawn.learner, drawn.shards, drawn.max_iter, drawn.staleness,
+                     drawn.restarts_after, drawn.ends_after}];
   if (job == nullptr) {
     Job made =
         drawn.learner == Learner::kMemory ? memory_job(drawn.max_iter, drawn.shards)
         : drawn.learner == Learner::kKMeans
             ? Job(kmeans("kmeans", {{"n_clusters", 3}, {"max_iter", drawn.max_iter}}), drawn.shards)
-            : Job(toy({.max_iter = drawn.max_iter}), drawn.shards);
+            : Job(stale(toy({.max_iter = drawn.max_iter,
+                             .lags = true,
+                             .restarts_after = drawn.restarts_after,
+                             .ends_after = drawn.ends_after}),
+                        drawn.staleness),
+                  drawn.shards);
     job = std::make_unique<SimJob>(std::move(made));
   }
   return *job;
@@ -93,7 +107,8 @@ std::string Simulator::describe(std::uint64_t seed) {
   const Drawn drawn = draw(seed);
   const FaultModel& faults = drawn.plan.faults;
   return fmt::format(
-      "{} of {} shards, {} iterations, {} workers, lease {:.1f} s; kill {:.5f} of operations, all "
+      "{} of {} shards, {} iterations, staleness {}, restart {}, end {}, {} workers, lease {:.1f} "
+      "s; kill {:.5f} of operations, all "
       "{:.5f}, stop {:.5f} for {:.1f} s, leave {:.5f}, fail {:.5f}, again {:.5f}, slow {:.5f}, "
       "late "
       "{:.5f}, cut {:.5f}, damage {:.5f}, twice {:.2f}, lost {:.2f}, undead {:.2f}, until {:.1f} "
@@ -102,10 +117,11 @@ std::string Simulator::describe(std::uint64_t seed) {
       drawn.learner == Learner::kToy      ? "toy"
       : drawn.learner == Learner::kKMeans ? "k-means"
                                           : "memory",
-      drawn.shards, drawn.max_iter, drawn.plan.workers, drawn.plan.lease_s, faults.kill,
-      faults.kill_all, faults.stop, faults.stop_s, faults.leave, faults.fail, faults.again,
-      faults.slow, faults.late, faults.cut, faults.damage, faults.twice, faults.lost, faults.undead,
-      faults.until_s, faults.favoured, faults.freeze);
+      drawn.shards, drawn.max_iter, drawn.staleness, drawn.restarts_after, drawn.ends_after,
+      drawn.plan.workers, drawn.plan.lease_s, faults.kill, faults.kill_all, faults.stop,
+      faults.stop_s, faults.leave, faults.fail, faults.again, faults.slow, faults.late, faults.cut,
+      faults.damage, faults.twice, faults.lost, faults.undead, faults.until_s, faults.favoured,
+      faults.freeze);
 }
 
 }  // namespace meanwhile::runtime

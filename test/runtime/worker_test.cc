@@ -47,5 +47,14 @@ TEST(Worker, GivesTheBitsOfTheLoopOfThreadsForEveryLearner) {
   }
 }
 
+TEST(Worker, GivesTheBitsOfTheLoopOfThreadsWithAStaleness) {
+  int turn = 0;
+  for (const Kind& kind : stale_kinds()) {
+    const Job job(kind, turn % 2 == 0 ? 9 : 3);
+    for (const int workers : {1, 3}) run(job, workers, 1 + turn % 2);
+    ++turn;
+  }
+}
+
 }  // namespace
 }  // namespace meanwhile::runtime

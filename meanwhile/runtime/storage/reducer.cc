@@ -46,9 +46,10 @@ void Reducer::stop() {
 void Reducer::begin(std::int64_t step, const exchange::UpdateShape& shape) {
   {
     base::MutexLock lock(mutex_);
+    sums_ = step == step_ + 1 ? std::move(next_sums_) : Sums();
+    next_sums_.clear();
     step_ = step;
     shape_ = shape;
-    sums_.clear();
     total_.reset();
   }
   environment_.wake(Activity::kReduce);
@@ -58,6 +59,7 @@ void Reducer::rest() {
   base::MutexLock lock(mutex_);
   step_ = -1;
   sums_.clear();
+  next_sums_.clear();
 }
 
 void Reducer::set_tasks(const std::set<Task>& tasks) {
@@ -68,22 +70,27 @@ void Reducer::set_tasks(const std::set<Task>& tasks) {
   {
     base::MutexLock lock(mutex_);
     if (mine == tasks_) return;
-    std::erase_if(sums_, [&](const auto& sum) { return mine.count(sum.first) == 0; });
+    for (Sums* sums : {&sums_, &next_sums_}) {
+      std::erase_if(*sums, [&](const auto& sum) { return mine.count(sum.first) == 0; });
+    }
     tasks_ = std::move(mine);
   }
   environment_.wake(Activity::kReduce);
 }
 
 // The sum of `task` in the present step; none when the task is not this worker's.
-Reducer::SharedSum Reducer::find(Task task) {
+Reducer::SharedSum Reducer::find(Task task) { return find(sums_, task, step_, shape_); }
+
+Reducer::SharedSum Reducer::find(Sums& sums, Task task, std::int64_t step,
+                                 const exchange::UpdateShape& shape) {
   if (step_ < 0 || tasks_.count(task) == 0) return nullptr;
-  SharedSum& sum = sums_[task];
+  SharedSum& sum = sums[task];
   if (sum == nullptr) {
     const bool root = task.kind == Task::Kind::kRoot;
     const int parts = !root                  ? layout_.group(task.index).size()
                       : layout_.two_levels() ? layout_.groups
                                              : layout_.shards;
-    sum = std::make_shared<Sum>(task, parts, shape_, step_);
+    sum = std::make_shared<Sum>(task, parts, shape, step);
   }
   return sum;
 }
@@ -112,9 +119,11 @@ void Reducer::own(std::int64_t step, int shard, const exchange::Update& update) 
   int part = 0;
   {
     base::MutexLock lock(mutex_);
-    if (step != step_) return;
+    if (step != step_ && step != step_ + 1) return;
     const int group = layout_.group_of(shard);
-    sum = find(layout_.two_levels() ? Task{Task::Kind::kGroup, group} : Task{Task::Kind::kRoot, 0});
+    const Task task =
+        layout_.two_levels() ? Task{Task::Kind::kGroup, group} : Task{Task::Kind::kRoot, 0};
+    sum = find(step == step_ ? sums_ : next_sums_, task, step, update.shape());
     if (sum == nullptr) return;
     part = shard - first_part(*sum);
     if (!claim(*sum, part)) return;
@@ -122,6 +131,11 @@ void Reducer::own(std::int64_t step, int shard, const exchange::Update& update) 
   exchange::Update copy = sum->sum.take();
   copy = update;
   give(*sum, part, std::move(copy));
+}
+
+bool Reducer::has_total(std::int64_t step) const {
+  base::MutexLock lock(mutex_);
+  return step == step_ && total_;
 }
 
 std::optional<exchange::Update> Reducer::take_total(std::int64_t step) {

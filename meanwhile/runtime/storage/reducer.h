@@ -39,8 +39,11 @@ class Reducer {
   // The groups (and the root) this worker reduces. Shard tasks are ignored.
   void set_tasks(const std::set<Task>& tasks) MW_EXCLUDES(mutex_);
   // An update that this worker made itself and has put: it need not be downloaded to be added here.
+  // One of the step after the present is added to a sum that waits until that step begins.
   void own(std::int64_t step, int shard, const exchange::Update& update) MW_EXCLUDES(mutex_);
 
+  // Whether take_total() would return one.
+  bool has_total(std::int64_t step) const MW_EXCLUDES(mutex_);
   // The sum over all shards, once, if this worker holds the root and has put it.
   std::optional<exchange::Update> take_total(std::int64_t step) MW_EXCLUDES(mutex_);
 
@@ -83,6 +86,7 @@ class Reducer {
     bool complete() const { return given == claimed.size(); }
   };
   using SharedSum = std::shared_ptr<Sum>;
+  using Sums = std::map<Task, SharedSum>;
 
   std::vector<SharedSum> open_sums(double now_s) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
   bool advance(const SharedSum& sum, bool poll) MW_REQUIRES(step_mutex_) MW_EXCLUDES(mutex_);
@@ -101,6 +105,8 @@ class Reducer {
   bool all_put(const std::vector<SharedSum>& sums) const MW_EXCLUDES(mutex_);
   bool is_complete(const Sum& sum) const MW_EXCLUDES(mutex_);
   SharedSum find(Task task) MW_REQUIRES(mutex_);
+  SharedSum find(Sums& sums, Task task, std::int64_t step, const exchange::UpdateShape& shape)
+      MW_REQUIRES(mutex_);
 
   storage::BlobStore& blobs_;
   const Names names_;
@@ -121,7 +127,8 @@ class Reducer {
   std::int64_t step_ MW_GUARDED_BY(mutex_) = -1;
   exchange::UpdateShape shape_ MW_GUARDED_BY(mutex_);
   std::set<Task> tasks_ MW_GUARDED_BY(mutex_);
-  std::map<Task, SharedSum> sums_ MW_GUARDED_BY(mutex_);  // of step_
+  Sums sums_ MW_GUARDED_BY(mutex_);       // of step_
+  Sums next_sums_ MW_GUARDED_BY(mutex_);  // of step_ + 1, with parts made here alone
   std::optional<exchange::Update> total_ MW_GUARDED_BY(mutex_);
   std::exception_ptr failure_ MW_GUARDED_BY(mutex_);
   bool ended_ MW_GUARDED_BY(mutex_) = false;

@@ -60,18 +60,11 @@ bool ShardRunner::catch_up() {
     step_ = step;
     rounds_ = job::rounds_of(state->file);
     state_metadata_ = state->file.metadata();
-    attached_.clear();
-    forget_worked();
-    begun_ = false;
+    caches_ = {};
+    ahead_.reset();
     return true;
   }
   return false;
-}
-
-// Returns the shards worked on in this step, and begins with none.
-std::set<int> ShardRunner::forget_worked() {
-  base::MutexLock lock(worked_mutex_);
-  return std::exchange(worked_, {});
 }
 
 std::unique_ptr<AttachedLearner> ShardRunner::attached(const data::SafetensorsFile& state,
@@ -87,13 +80,20 @@ std::unique_ptr<AttachedLearner> ShardRunner::attached(const data::SafetensorsFi
   });
 }
 
-// A learner in the state of the main one, for other shards.
-void ShardRunner::rebuild(const std::set<int>& shards) {
-  const storage::Bytes bytes = state();
-  main_ = attached(data::SafetensorsFile(bytes, "state"), shards);
-  learner_ = main_->learner.get();
-  attached_ = shards;
-  forget_worked();
+// The state before this step, also when the main learner is ahead of it.
+storage::Bytes ShardRunner::state_of_step() const {
+  if (ahead_) return ahead_->state;
+  const learn::State state = whole_state();
+  const job::StateFile file = job::state_file(state, rounds_, job_.data.sha256);
+  return data::safetensors_bytes(file.tensors, file.metadata);
+}
+
+// A learner for work on this step, or on the next.
+std::unique_ptr<AttachedLearner> ShardRunner::learner_for(const std::set<int>& shards, bool ahead) {
+  const storage::Bytes bytes = state_of_step();
+  auto made = attached(data::SafetensorsFile(bytes, "state"), shards);
+  if (ahead) fail_job(where(), [&] { return made->learner->run_ahead(); });
+  return made;
 }
 
 // Nothing when the blob cannot be read whole yet.
@@ -142,7 +142,30 @@ void ShardRunner::load(const std::set<int>& shards) {
   }
 }
 
+// A learner with memory waits: shards would have the memory of another step than the state.
+bool ShardRunner::runs_ahead() {
+  if (ahead_) return ahead_->works;
+  if (has_memory() || !learner_->may_run_ahead()) return false;
+  Ahead ahead;
+  ahead.state = state_of_step();
+  ahead.shape = learner_->update_shape();
+  ahead.caches.attached = caches_.worked;
+  ahead.works = fail_job(where(), [&] { return learner_->run_ahead(); });
+  ahead_ = std::move(ahead);
+  return ahead_->works;
+}
+
 bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use) {
+  return work(shards, held, use, false);
+}
+
+bool ShardRunner::work_ahead(const std::set<int>& shards, const std::set<int>& held,
+                             const Use& use) {
+  return work(shards, held, use, true);
+}
+
+bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use,
+                       bool ahead) {
   // Rows of shards that were given back, or made once in another worker's place.
   for (const int shard : without(without(loaded_, held), shards)) {
     rows_.drop(shard);
@@ -157,30 +180,38 @@ bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, c
   const std::set<int> mine = without(here, without(here, held));
   // A shard that is held no longer is forgotten, lest it come back with the caches of an earlier
   // round.
-  for (const int shard : without(attached_, held)) attached_.erase(shard);
-  if (!begun_ && !without(mine, attached_).empty()) {
+  for (Caches* caches : {&caches_, ahead_ ? &ahead_->caches : &caches_}) {
+    for (const int shard : without(caches->attached, held)) caches->attached.erase(shard);
+  }
+  Caches& caches = ahead ? ahead_->caches : caches_;
+  // The main learner is of no use for this step when it has run ahead.
+  Caches none;
+  Caches& main = ahead || !ahead_ ? caches : none;
+  if (&main == &caches && !caches.begun && !without(mine, caches.attached).empty()) {
     std::set<int> kept = mine;
     for (const int shard : held) {
       if (loaded_.count(shard) != 0) kept.insert(shard);
     }
-    rebuild(kept);
+    main_ = learner_for(kept, ahead);
+    learner_ = main_->learner.get();
+    caches = {kept, {}, false};
   }
   // Shards that came during the step, and late ones of other workers, get a learner for this step
   // alone.
-  const std::set<int> late = without(here, attached_);
+  const std::set<int> late = without(here, main.attached);
   const std::set<int> now = without(here, late);
-  begun_ = true;
+  caches.begun = true;
   if (!now.empty()) {
-    run(*learner_, now, use);
+    run(*learner_, now, caches, use);
     return true;  // the late ones come with the next call
   }
-  const storage::Bytes bytes = state();
-  const auto once = attached(data::SafetensorsFile(bytes, "state"), late);
-  run(*once->learner, late, use);
+  const auto once = learner_for(late, ahead);
+  run(*once->learner, late, none, use);
   return true;
 }
 
-void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards, const Use& use) {
+void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards, Caches& caches,
+                      const Use& use) {
   const std::vector<int> list(shards.begin(), shards.end());
   const exchange::UpdateShape shape = learner.update_shape();
   std::atomic<bool> stopped = false;
@@ -196,7 +227,7 @@ void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards,
     update.settle();
     {
       base::MutexLock lock(worked_mutex_);
-      if (attached_.count(shard) != 0) worked_.insert(shard);
+      if (caches.attached.count(shard) != 0) caches.worked.insert(shard);
     }
     if (!use(shard, update)) stopped = true;
   });
@@ -227,8 +258,7 @@ void ShardRunner::remember(std::set<int>& shards) {
   }
   if (absent.empty()) return;
   // A learner knows the memory of shards that it is attached to.
-  const storage::Bytes bytes = state();
-  const auto once = attached(data::SafetensorsFile(bytes, "state"), absent);
+  const auto once = learner_for(absent, false);
   const std::string missing = memories_.recover(absent, step_, *once->learner);
   if (missing_blob_.empty()) missing_blob_ = missing;
   std::erase_if(shards, [&](int shard) {
@@ -241,9 +271,10 @@ void ShardRunner::remember(std::set<int>& shards) {
 void ShardRunner::bring_memory_on() {
   std::set<int> behind;
   for (const int shard : memories_.at(step_)) {
-    if (attached_.count(shard) != 0) behind.insert(shard);
+    if (caches_.attached.count(shard) != 0) behind.insert(shard);
   }
-  if (!behind.empty()) run(*learner_, behind, [](int, const exchange::Update&) { return true; });
+  const Use discard = [](int, const exchange::Update&) { return true; };
+  if (!behind.empty()) run(*learner_, behind, caches_, discard);
 }
 
 exchange::Update ShardRunner::total_of(const data::SafetensorsFile& file) const {
@@ -265,8 +296,8 @@ learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
   });
   ++step_;
   if (outcome.phase == learn::Phase::kTrain) ++rounds_;
-  attached_ = forget_worked();
-  begun_ = false;
+  caches_ = ahead_ ? std::move(ahead_->caches) : Caches{std::move(caches_.worked), {}, false};
+  ahead_.reset();
   return outcome;
 }
 

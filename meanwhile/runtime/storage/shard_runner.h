@@ -42,7 +42,9 @@ class ShardRunner {
   std::int64_t rounds_left() const { return learner_->rounds_left(); }
   // Metadata of the state that this runner began from.
   const data::Metadata& state_metadata() const { return state_metadata_; }
-  exchange::UpdateShape update_shape() const { return learner_->update_shape(); }
+  exchange::UpdateShape update_shape() const {
+    return ahead_ ? ahead_->shape : learner_->update_shape();
+  }
   int threads() const { return pool_.size(); }
 
   // Calls use(shard, update) for each of `shards` whose rows are there, on several threads; after
@@ -52,6 +54,13 @@ class ShardRunner {
   // what the store and `use` throw.
   using Use = std::function<bool(int shard, const exchange::Update& update)>;
   bool work(const std::set<int>& shards, const std::set<int>& held, const Use& use);
+  // Whether work_ahead() may be of use: asks the learner to run ahead, once in a step. After that,
+  // work() on this step goes on from the state that the learner had before.
+  bool runs_ahead();
+  // What runs_ahead() said in this step; false before.
+  bool is_ahead() const { return ahead_ && ahead_->works; }
+  // As work(), for the step after this one. REQUIRES: is_ahead().
+  bool work_ahead(const std::set<int>& shards, const std::set<int>& held, const Use& use);
   // The first blob of rows or memory that the last work() did not find whole; empty when it found
   // all.
   const std::string& missing_blob() const { return missing_blob_; }
@@ -75,14 +84,32 @@ class ShardRunner {
   void each_memory(const std::set<int>& shards,
                    const std::function<void(int shard, const storage::Bytes& blob)>& use);
 
-  // The present state, as a blob; `more` goes into its metadata.
+  // The present state, as a blob; `more` goes into its metadata. REQUIRES: the learner has not run
+  // ahead since the last absorb().
   storage::Bytes state(data::Metadata more = {}) const;
   // The hash of what was learned.
   std::string model_sha256() const;
 
  private:
+  // Shards of a step that the main learner is attached to.
+  struct Caches {
+    // Their caches in the main learner are those of the step. A shard that was left out of a round,
+    // because another worker had done it, may not be worked on with them again.
+    std::set<int> attached;
+    std::set<int> worked;  // of these: worked on in the step
+    bool begun = false;    // the step was begun with the main learner
+  };
+  // The learner has run ahead: the main one is at the step after this.
+  struct Ahead {
+    storage::Bytes state;  // before that
+    exchange::UpdateShape shape;
+    bool works = false;  // the step after this does without the total of this
+    Caches caches;       // of the step after this
+  };
+
   // With the columns that the rows were made from.
   learn::State whole_state() const;
+  storage::Bytes state_of_step() const;
   void load(const std::set<int>& shards);
   std::string load_one(int shard);
   std::optional<data::Dataset> rows_of(const std::string& name);
@@ -90,9 +117,10 @@ class ShardRunner {
                                             const std::set<int>& shards);
   void remember(std::set<int>& shards);
   void bring_memory_on();
-  void rebuild(const std::set<int>& shards);
-  std::set<int> forget_worked() MW_EXCLUDES(worked_mutex_);
-  void run(learn::RoundLearner& learner, const std::set<int>& shards, const Use& use);
+  std::unique_ptr<AttachedLearner> learner_for(const std::set<int>& shards, bool ahead);
+  bool work(const std::set<int>& shards, const std::set<int>& held, const Use& use, bool ahead);
+  void run(learn::RoundLearner& learner, const std::set<int>& shards, Caches& caches,
+           const Use& use);
   std::string where() const;
 
   storage::BlobStore& blobs_;
@@ -110,12 +138,9 @@ class ShardRunner {
   std::unique_ptr<AttachedLearner> main_;   // stays where it is: the learner borrows the parts
   learn::RoundLearner* learner_ = nullptr;  // of main_
   ShardMemories memories_;
-  // Shards whose caches in the main learner are those of this step. A shard that was left out of a
-  // round, because another worker had done it, may not be worked on with them again.
-  std::set<int> attached_;
-  base::Mutex worked_mutex_;
-  std::set<int> worked_ MW_GUARDED_BY(worked_mutex_);  // of attached_, in this step
-  bool begun_ = false;  // shards were worked on in this step with the main learner
+  base::Mutex worked_mutex_;  // guards Caches::worked while shards are worked on
+  Caches caches_;             // of this step
+  std::optional<Ahead> ahead_;
 };
 
 }  // namespace meanwhile::runtime

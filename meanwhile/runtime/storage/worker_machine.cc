@@ -5,6 +5,9 @@
 // step, absorbs it, and is at the next. The model is never sent from round to round: every worker
 // absorbs the same total, to the same bits. A worker that lags, or is new, goes on from a state.
 //
+// With a staleness, the next step does without the total of this one. A worker then makes the next
+// updates of its shards while it waits, and counts them as made when it is there.
+//
 // A waiting worker looks for unclaimed tasks (beyond its fair share only after a grace period) and
 // recomputes late updates itself. Everything may be done twice, by any worker: a name has one
 // content, ever. Leases spare work that would be done twice; they are not needed for the answer to
@@ -38,6 +41,10 @@ const WorkerMachine::Rule WorkerMachine::kRules[] = {
     {"absorb total", &WorkerMachine::waits_for_total, &WorkerMachine::absorb_total,
      "the next step is worth more than anything done for this one; a root asks seldom, in the look "
      "below, whether another root was faster"},
+    {"work ahead", &WorkerMachine::may_work_ahead, &WorkerMachine::work_ahead,
+     "these updates are needed for certain, unlike late ones of others; a total that is there "
+     "comes "
+     "first, since the sums of the next step begin with it"},
     {"save memory", &WorkerMachine::has_unsaved_memory, &WorkerMachine::save_memory,
      "the result waits for the memory of all shards, which goes with the model"},
     {"begin result", &WorkerMachine::must_write_result, &WorkerMachine::begin_result,
@@ -196,6 +203,12 @@ Wait WorkerMachine::next_wait() const {
 
 bool WorkerMachine::told_to_stop() const {
   return is_running() && options_.stop != nullptr && *options_.stop;
+}
+
+// Where rows of this step are missing, the total cannot come: the worker looks for them alone.
+bool WorkerMachine::may_work_ahead() const {
+  if (!in_rounds() || now_s_ < step_.rows_due_s || !open_shards().empty()) return false;
+  return (!step_.ran_ahead || runner_.is_ahead()) && !held_without(step_.made_ahead).empty();
 }
 
 bool WorkerMachine::has_unsaved_memory() const {

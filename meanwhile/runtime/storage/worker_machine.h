@@ -77,8 +77,11 @@ class WorkerMachine {
     bool another_was_first = false;  // at an update: the job may be ahead
     // Shards whose updates this worker has put; after the last round, those whose memory it has.
     std::set<int> made;
-    double work_s = 0;  // making and putting updates
-    double put_s = 0;   // of that, putting, by all threads
+    std::set<int> made_ahead;  // the same for the next step
+    bool ran_ahead = false;    // the learner was asked to run ahead
+    double work_s = 0;         // making and putting updates
+    double ahead_s = 0;        // of that, for the next step
+    double put_s = 0;          // of work_s, putting, by all threads
   };
 
   // worker_machine.cc: rules and waits
@@ -91,6 +94,7 @@ class WorkerMachine {
   bool has_unsaved_memory() const;
   bool adds_total() const { return in_rounds() && holds_root(); }
   bool waits_for_total() const { return in_rounds() && !holds_root(); }
+  bool may_work_ahead() const;
   bool must_write_result() const;
   bool waits_for_result() const { return doing_ == Doing::kComputed && !holds_root(); }
   bool may_take_tasks() const;
@@ -109,10 +113,13 @@ class WorkerMachine {
   // worker_rounds.cc: joining and the rounds
   bool join();
   bool catch_up();
-  void begin_step();
+  void begin_step(std::set<int> made = {});
   bool refresh_tasks();
   bool make_updates();
   bool make_updates_of(const std::set<int>& shards, const std::set<int>& held);
+  bool put_update(std::int64_t step, int shard, const exchange::Update& update, bool held);
+  bool work_ahead();
+  bool total_is_due();
   bool save_memory();
   bool absorb_own_total();
   bool absorb_total();
@@ -124,10 +131,12 @@ class WorkerMachine {
   bool is_due();
   bool holds_root() const { return held_.count({Task::Kind::kRoot, 0}) != 0; }
   std::set<int> held_shards() const;
-  std::set<int> open_shards() const;
+  std::set<int> open_shards() const { return held_without(step_.made); }
+  std::set<int> held_without(const std::set<int>& made) const;
   bool may_work() const { return now_s_ >= step_.rows_due_s && !open_shards().empty(); }
   Json about(double now_s) const;
   bool lags();
+  bool is_over(std::int64_t step, bool asks_workers);
 
   // worker_end.cc: the end of the job, and leaving
   bool interrupt();
@@ -174,12 +183,13 @@ class WorkerMachine {
   // Read by about(), in Activity::kHeartbeat.
   std::atomic<std::int64_t> published_step_ = 0, published_rounds_ = 0, published_left_ = 0;
   std::atomic<double> published_round_s_ = 0;
-  std::int64_t lag_step_ = -1;  // of Activity::kHeartbeat: a step that was over at the last beat
+  // Of Activity::kHeartbeat: the step at the last beat, the beats since, and a step that was over.
+  std::int64_t beat_step_ = -1, beats_ = 0, lag_step_ = -1;
 
   bool announced_ = false;
   std::set<Task> held_;
   Step step_;
-  base::Mutex made_mutex_;   // guards step_.made, .put_s and counts while blobs of shards are put
+  base::Mutex made_mutex_;   // guards counts and sets of step_ while blobs of shards are put
   double usual_s_ = -1;      // seconds of the step before; -1: not known
   double looked_s_ = 0;      // when the store was last asked whether the job goes on
   bool end_hinted_ = false;  // rows are gone: perhaps the job is

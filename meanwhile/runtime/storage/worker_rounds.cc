@@ -23,10 +23,9 @@ std::set<int> WorkerMachine::held_shards() const {
   return shards;
 }
 
-// Those held that this worker has not yet put a blob of in this step.
-std::set<int> WorkerMachine::open_shards() const {
+std::set<int> WorkerMachine::held_without(const std::set<int>& made) const {
   std::set<int> open = held_shards();
-  std::erase_if(open, [&](int shard) { return step_.made.count(shard) != 0; });
+  std::erase_if(open, [&](int shard) { return made.count(shard) != 0; });
   return open;
 }
 
@@ -42,13 +41,32 @@ Json WorkerMachine::about(double now_s) const {
   return json;
 }
 
-// Whether this worker was at the same step a beat ago, and the total of that step, or a blob of the
-// next, was there: it is stuck, and the job has gone on, or waits for a sum that only this worker
-// adds.
+// Whether the total of the step was there, or the job is at a later one. Updates of the next step
+// are no proof: workers make them ahead. Where there is nothing else, the heartbeats of all workers
+// tell, which are read seldom.
+bool WorkerMachine::is_over(std::int64_t step, bool asks_workers) {
+  if (!store_.blobs->list(names_.total(step)).empty()) return true;
+  const auto next = store_.blobs->list(names_.round(step + 1));
+  if (next.empty() || job_.staleness == 0) return !next.empty();
+  const auto is_sum = [&](const storage::BlobInfo& blob) {
+    return blob.name.starts_with(names_.sums(step + 1)) || blob.name == names_.total(step + 1);
+  };
+  if (std::any_of(next.begin(), next.end(), is_sum)) return true;
+  if (!store_.blobs->list(names_.round(step + 2)).empty()) return true;
+  if (!asks_workers) return false;
+  const std::vector<LiveRecord> records = live_records(*store_.blobs, job_);
+  return std::any_of(records.begin(), records.end(), [&](const LiveRecord& record) {
+    return base::count_or(record.said, "step", 0) > step;
+  });
+}
+
+// Whether this worker was at the same step a beat ago, and that step was over: it is stuck, and the
+// job has gone on, or waits for a sum that only this worker adds.
 bool WorkerMachine::lags() {
   const std::int64_t step = published_step_;
-  if (store_.blobs->list(names_.total(step)).empty() &&
-      store_.blobs->list(names_.round(step + 1)).empty()) {
+  beats_ = std::exchange(beat_step_, step) == step ? beats_ + 1 : 0;
+  const bool power_of_two = (beats_ & (beats_ - 1)) == 0;
+  if (!is_over(step, lag_step_ == step || (beats_ > 0 && power_of_two))) {
     lag_step_ = -1;
     return false;
   }
@@ -69,17 +87,20 @@ bool WorkerMachine::join() {
 
 // Goes on from a state of the store; at the start, or when this worker has been left behind.
 bool WorkerMachine::catch_up() {
+  const std::int64_t next = runner_.step() + 1;
   if (!runner_.catch_up()) return false;
   archive_.begin(runner_.state_metadata());
   usual_s_ = -1;
   doing_ = Doing::kRounds;
-  begin_step();
+  begin_step(runner_.step() == next ? std::move(step_.made_ahead) : std::set<int>());
   return true;
 }
 
-void WorkerMachine::begin_step() {
+// `made`: shards whose updates of the step were made before it began.
+void WorkerMachine::begin_step(std::set<int> made) {
   const double now_s = environment_.time_s();
   step_ = {};
+  step_.made = std::move(made);
   step_.begin_s = step_.late_listed_s = step_.repaired_s = step_.idle_since_s = now_s;
   step_.elapsed_before_s = archive_.elapsed_s();
   published_step_ = runner_.step();
@@ -122,20 +143,62 @@ bool WorkerMachine::make_updates() {
 bool WorkerMachine::make_updates_of(const std::set<int>& shards, const std::set<int>& held) {
   const std::int64_t step = runner_.step();
   return runner_.work(shards, held, [&](int shard, const exchange::Update& update) {
-    const double begin_s = environment_.time_s();
-    const bool first = store_.blobs->put_if_absent(
-        names_.update(step, layout_.group_of(shard), shard), seal_update(update));
-    const double put_s = environment_.time_s() - begin_s;
-    reducer_.own(step, shard, update);
+    const bool first = put_update(step, shard, update, held.count(shard) != 0);
     base::MutexLock lock(made_mutex_);
-    step_.put_s += put_s;
     step_.made.insert(shard);
-    if (held.count(shard) != 0) share_.made(shard, first);
-    ++result_.updates;
-    result_.wasted += first ? 0 : 1;
     step_.another_was_first |= !first;
     return first && !told_to_stop();
   });
+}
+
+// Returns whether no other worker had put it.
+bool WorkerMachine::put_update(std::int64_t step, int shard, const exchange::Update& update,
+                               bool held) {
+  const double begin_s = environment_.time_s();
+  const bool first = store_.blobs->put_if_absent(
+      names_.update(step, layout_.group_of(shard), shard), seal_update(update));
+  const double put_s = environment_.time_s() - begin_s;
+  reducer_.own(step, shard, update);
+  base::MutexLock lock(made_mutex_);
+  step_.put_s += put_s;
+  if (held) share_.made(shard, first);
+  ++result_.updates;
+  result_.wasted += first ? 0 : 1;
+  return first;
+}
+
+// Makes the updates of the next step while the total of this one is not there. An update that
+// another worker has put, too, may mean that it is.
+bool WorkerMachine::work_ahead() {
+  step_.ran_ahead = true;
+  if (!runner_.runs_ahead()) return false;
+  const double begin_s = environment_.time_s();
+  const std::int64_t next = runner_.step() + 1;
+  const std::set<int> held = held_shards();
+  bool another_was_first = false;
+  const auto use = [&](int shard, const exchange::Update& update) {
+    const bool first = put_update(next, shard, update, true);
+    {
+      base::MutexLock lock(made_mutex_);
+      step_.made_ahead.insert(shard);
+      another_was_first |= !first;
+    }
+    return first && !told_to_stop() && !total_is_due();
+  };
+  if (!runner_.work_ahead(held_without(step_.made_ahead), held, use)) {
+    step_.rows_due_s = begin_s + step_.rows_pace.next();
+    return false;
+  }
+  step_.idle_since_s = environment_.time_s();
+  step_.work_s += step_.idle_since_s - begin_s;
+  step_.ahead_s += step_.idle_since_s - begin_s;
+  if (another_was_first) pace_.begin_now(step_.idle_since_s);
+  return true;
+}
+
+// Whether to look for the total now.
+bool WorkerMachine::total_is_due() {
+  return holds_root() ? reducer_.has_total(runner_.step()) : pace_.due(environment_.time_s());
 }
 
 // Whether it is time to ask again for the blob that all wait for.
@@ -190,6 +253,7 @@ void WorkerMachine::absorb(const exchange::Update& total) {
                   .more = {{"step", step},
                            {"storage",
                             {{"worker", options_.id},
+                             {"ahead_seconds", step_.ahead_s},
                              {"polls", budget_.polls()},
                              {"usage", to_json(meter_.usage())}}}}});
     archive_.add({step, std::move(line)});
@@ -209,7 +273,7 @@ void WorkerMachine::absorb(const exchange::Update& total) {
   if (observe_) {
     observe_({runner_.rounds(), runner_.rounds_left(), seconds, archive_.elapsed_s(), outcome});
   }
-  begin_step();
+  begin_step(outcome.done() ? std::set<int>() : std::move(step_.made_ahead));
 }
 
 bool WorkerMachine::take_tasks() {
