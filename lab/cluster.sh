@@ -5,6 +5,7 @@
 #   lab/cluster.sh up [--hosts 16] [--rate MBIT] [--cpu PERCENT] [--period-ms 20] [--storage-rate MBIT]
 #   lab/cluster.sh on HOST COMMAND...     runs COMMAND there; HOST is 1, 2, ... or "storage", which has no CPU limit
 #   lab/cluster.sh mpi N COMMAND...       one rank on each of the first N hosts; an hour at most, or LAB_TIMEOUT seconds
+#   lab/cluster.sh quota HOST PERCENT     the share of a core that a host has from now on, for stragglers; needs --cpu
 #   lab/cluster.sh serve                  Azurite on the storage host, in memory, until it is killed
 #   lab/cluster.sh connection             what AZURE_STORAGE_CONNECTION_STRING must be on the hosts
 #   lab/cluster.sh down [--all]           kills what runs there and removes it, and what dead owners left; or every lab
@@ -57,6 +58,19 @@ limit() {  # limit HOST PERCENT PERIOD_US
     echo $quota >"$at/$lab-$1/cpu.cfs_quota_us"
   else
     echo "$quota $3" >"$at/$lab-$1/cpu.max"
+  fi
+}
+
+quota() {  # quota HOST PERCENT: in the period that it has
+  local group period
+  group=$(cgroup_of "$1")
+  [ -n "$group" ] || fail "host $1 has no share of a core: give --cpu to up"
+  if [ -e "$group/cpu.cfs_period_us" ]; then
+    period=$(cat "$group/cpu.cfs_period_us")
+    echo $(($2 * period / 100)) >"$group/cpu.cfs_quota_us"
+  else
+    period=$(cut -d ' ' -f 2 "$group/cpu.max")
+    echo "$(($2 * period / 100)) $period" >"$group/cpu.max"
   fi
 }
 
@@ -201,7 +215,7 @@ connection() {
 what=$1
 shift
 case $what in
-  up | down | mpi | serve | connection) "$what" "$@" ;;
+  up | down | mpi | quota | serve | connection) "$what" "$@" ;;
   on) host=$1 && shift && there "$host" "$self" join "$host" "$@" ;;
   join) join "$@" ;;
   # What mpirun calls: instead of ssh, with an address; and instead of the program, on a host named as its namespace.

@@ -14,6 +14,7 @@ import sys
 import time
 
 from predict import attempt, calibrate, calibrate_here, exponent, lowest, mape, plan, round_seconds
+import staleness as dial
 from runs import FOLDER, PROGRAM, ROOT, Cluster, Failed, ising, kronecker, labelled, machine_facts, rounds_of, run, stop_on_signals, uniform
 
 RESULTS = ROOT / "lab/results"
@@ -194,7 +195,12 @@ def graph(quick, repeats, note):
     return {"cluster": cluster.settings, "profile": profile, "profile_of_belief": profile_of_belief, "series": found}
 
 
-EXPERIMENTS = {"storage": storage, "scaleup": scaleup, "svm": svm, "graph": graph, "another_size": another_size}
+def staleness(quick, repeats, note):
+    """Time to an objective at each staleness, with and without stragglers."""
+    return dial.staleness(quick, repeats, note, say)
+
+
+EXPERIMENTS = {"storage": storage, "scaleup": scaleup, "svm": svm, "graph": graph, "another_size": another_size, "staleness": staleness}
 
 
 def main():

@@ -62,6 +62,7 @@ class Cluster:
         self.settings = {"hosts": hosts, "rate_mbit": rate_mbit, "cpu_percent": cpu_percent, "period_ms": period_ms,
                          "storage_rate_mbit": storage_rate_mbit}
         self.environment = {"LAB": f"mwlab-{os.getpid()}"}
+        self.script = SCRIPT
         self.server = None
         self.jobs = 0
 
@@ -139,6 +140,46 @@ class Cluster:
         text = self.mpi(ranks, PROGRAM, "train", *flags, "--runtime", "mpi", "--threads", "1", *simd_flags(simd), "--out", out, "--checkpoint-seconds",
                         "3600", "--timeout", "120", "--json", "--quiet", limit_s=limit_s, codes=(0, 3))  # 3: did not converge, nor was to
         return {**json.loads(text), "rounds": rounds_of(out), "wall_s": time.monotonic() - start}
+
+
+# --- threads with a share of a core each ---
+
+@contextlib.contextmanager
+def thread_shares(command, percents, limit_s, period_us=50000):
+    """Runs a program whose threads each have a share of a core, in percent: cgroups of version 1, whose `tasks` takes threads. The
+    first thread has the first share, and others as they are started. Ends the program at the limit."""
+    root = next((words[1] for words in map(str.split, open("/proc/mounts")) if words[2] == "cgroup" and "cpu" in words[3].split(",")), None)
+    if root is None:
+        raise Failed("shares of threads need cgroups of version 1")
+    groups = [pathlib.Path(root) / f"mwlab-{os.getpid()}-thread{i}" for i in range(len(percents))]
+    try:
+        for group, percent in zip(groups, percents):
+            group.mkdir()
+            (group / "cpu.cfs_period_us").write_text(str(period_us))
+            (group / "cpu.cfs_quota_us").write_text(str(max(1000, int(percent * period_us / 100))))
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + limit_s
+        seen = []
+        while process.poll() is None:
+            if time.monotonic() > deadline:
+                process.kill()
+                raise Failed(f"{command[0]}: not done after {limit_s} s")
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                for thread in sorted(map(int, os.listdir(f"/proc/{process.pid}/task"))):
+                    # Threads that one of these starts later are in its group already.
+                    if thread in seen or len(seen) == len(groups):
+                        continue
+                    with contextlib.suppress(OSError):
+                        (groups[len(seen)] / "tasks").write_text(str(thread))
+                        seen.append(thread)
+            time.sleep(0.002)
+        if process.returncode != 0:
+            raise Failed(f"{command[0]}: exit code {process.returncode}")
+        yield process
+    finally:
+        for group in groups:
+            with contextlib.suppress(OSError):
+                group.rmdir()
 
 
 # --- data ---

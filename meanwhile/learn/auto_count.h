@@ -24,7 +24,8 @@ inline void to_json(base::Json& json, const AutoCount& count) {
 }
 // THROWS nlohmann::json::exception for what is neither.
 inline void from_json(const base::Json& json, AutoCount& count) {
-  count = json == kAuto ? AutoCount() : AutoCount(json.get<std::int64_t>());
+  const bool is_auto = json.is_string() && json.get_ref<const std::string&>() == kAuto;
+  count = is_auto ? AutoCount() : AutoCount(json.get<std::int64_t>());
 }
 
 }  // namespace meanwhile::learn
