@@ -32,7 +32,13 @@ auto operate(SimLink& link, Request kind, const char* verb, const std::string& n
   world.pass(fate.request_s);
   if (fate.death == Death::kInFlight) {
     // The request is on its way, and arrives when its sender is dead.
-    world.at(world.now_s + fate.reply_s, [effect]() mutable { effect(); });
+    world.at(world.now_s + fate.reply_s, [effect]() mutable {
+      try {
+        effect();
+      } catch (const base::Error&) {
+        // The sender does not hear that, for one, the queue is gone.
+      }
+    });
     world.die(worker);
   }
   if (fate.fails_before) throw base::Error(base::ErrorKind::kSystem, "{} {}: failed", verb, name);

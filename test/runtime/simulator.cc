@@ -75,6 +75,9 @@ class Run {
       if (world_.random.chance(plan_.slow_workers)) {
         worker.work_factor = world_.random.between(1, 20);
       }
+      if (number < static_cast<int>(plan_.work_factors.size())) {
+        worker.work_factor = plan_.work_factors[static_cast<std::size_t>(number)];
+      }
       if (number < plan_.deaths) {
         worker.calls_left = plan_.calls > 0 ? plan_.calls : world_.random.among(10, 409);
       }

@@ -35,7 +35,8 @@ struct SimPlan {
   FaultModel faults = {};
   double lease_s = 2;
   std::int64_t memory_every = 8;
-  double work_s = 0.05;     // on a shard
+  double work_s = 0.05;                   // on a shard
+  std::vector<double> work_factors = {};  // how slow the first workers are
   double slow_workers = 0;  // share of workers whose machine is up to twenty times as slow
   double polls_per_s = 1000;
   double join_s = 0;   // workers come within this time, and so do those in place of others

@@ -82,6 +82,7 @@ class WorkerMachine {
     double work_s = 0;         // making and putting updates
     double ahead_s = 0;        // of that, for the next step
     double put_s = 0;          // of work_s, putting, by all threads
+    std::int64_t updates = 0;  // made in work_s
   };
 
   // worker_machine.cc: rules and waits

@@ -35,6 +35,7 @@ Json WorkerMachine::about(double now_s) const {
   json["rounds"] = published_rounds_.load();
   json["rounds_left"] = published_left_.load();
   json["round_s"] = published_round_s_.load();
+  json["shard_s"] = share_.shard_s();
   json["seconds"] = now_s - since_s_;
   json["polls"] = budget_.polls();
   json["usage"] = to_json(meter_.usage());
@@ -130,12 +131,14 @@ bool WorkerMachine::make_updates() {
     if (holds_root() ? absorb_own_total() : absorb_total()) return true;
   }
   const double begin_s = environment_.time_s();
+  const std::int64_t before = result_.updates;
   if (!make_updates_of(open_shards(), held_shards())) {
     step_.rows_due_s = begin_s + step_.rows_pace.next();
     return false;
   }
   step_.idle_since_s = environment_.time_s();
   step_.work_s += step_.idle_since_s - begin_s;
+  step_.updates += result_.updates - before;
   return true;
 }
 
@@ -173,7 +176,7 @@ bool WorkerMachine::work_ahead() {
   step_.ran_ahead = true;
   if (!runner_.runs_ahead()) return false;
   const double begin_s = environment_.time_s();
-  const std::int64_t next = runner_.step() + 1;
+  const std::int64_t next = runner_.step() + 1, before = result_.updates;
   const std::set<int> held = held_shards();
   bool another_was_first = false;
   const auto use = [&](int shard, const exchange::Update& update) {
@@ -192,6 +195,7 @@ bool WorkerMachine::work_ahead() {
   step_.idle_since_s = environment_.time_s();
   step_.work_s += step_.idle_since_s - begin_s;
   step_.ahead_s += step_.idle_since_s - begin_s;
+  step_.updates += result_.updates - before;
   if (another_was_first) pace_.begin_now(step_.idle_since_s);
   return true;
 }
@@ -235,6 +239,8 @@ void WorkerMachine::absorb(const exchange::Update& total) {
   ++result_.steps_done;
   const double seconds = end_s - step_.begin_s;
   usual_s_ = seconds;
+  share_.step_over(end_s, static_cast<int>(step_.updates), step_.work_s,
+                   begin_s - step_.begin_s - step_.work_s);
   archive_.set_elapsed(step_.elapsed_before_s + seconds);
   if (outcome.phase == learn::Phase::kPrepare) {
     archive_.add_preparing(step, seconds);
