@@ -67,6 +67,9 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
                                       {"threads", result.threads},
                                       {"workers", workers}}};
   static_cast<LoopResult&>(result) = run_loop(*engine, loop, run, stop, observe);
+  if (const tables::ReadsLog* log = engine->reads()) {
+    result.observed_staleness = tables::staleness_histogram(*log);
+  }
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/part.h"
@@ -45,6 +46,8 @@ struct TrainOptions {
 };
 
 struct TrainResult : LoopResult {
+  // Of fresh reads: how many lacked 0, 1, 2 ... clocks of another worker (tables/reads_log.h).
+  std::vector<std::int64_t> observed_staleness = {};
   int threads = 0;  // of this worker
   int workers = 1;
   int shards = 0;

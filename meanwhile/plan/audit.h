@@ -15,6 +15,7 @@ struct Expected {
   Job job;
   Setting setting;
   int workers = 1;
+  int staleness = 0;
   bool may_overlap = false;  // the run is at staleness 0, and its learner allows staleness 1
 };
 

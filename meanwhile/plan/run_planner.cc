@@ -8,6 +8,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/plan/choose.h"
 #include "meanwhile/plan/history.h"
+#include "meanwhile/plan/observed.h"
 
 namespace meanwhile::plan {
 
@@ -95,6 +96,7 @@ Json RunPlanner::expect(const PlannedRun& run, const learn::RoundLearner& learne
   expected.job.course = learner.course(run.shape);
   expected.setting = setting_of(run);
   expected.workers = workers_of(run.deployment);
+  expected.staleness = run.staleness;
   expected.may_overlap = run.staleness == 0 && run.entry.dial(run.parameters);
   try {
     Json round = expected_round(expected);
@@ -120,6 +122,11 @@ std::optional<job::Comparison> RunPlanner::compare(const job::TrainResult& resul
   }
   const Audit found = audit(*expected_, measured);
   job::Comparison comparison{to_json(found), to_text(found), {}};
+  if (!result.observed_staleness.empty()) {
+    const Observed observed = observed_of(result.observed_staleness, expected_->staleness);
+    comparison.audit["observed_staleness"] = to_json(observed);
+    comparison.text += to_text(observed);
+  }
   // Only a profile of the user's own has a history; those that are shipped keep none.
   if (!expected_->machine.file.empty() && result.done) {
     try {
