@@ -41,7 +41,7 @@ Json expected_round(const Expected& expected) {
 }
 
 Audit audit(const Expected& expected, const Measured& measured) {
-  const auto& [machine, job, setting, workers, may_overlap] = expected;
+  const auto& [machine, job, setting, workers, staleness, may_overlap] = expected;
   const Point point = predict(machine, job, setting, workers);
   const job::SecondsByPhase& spent = measured.seconds_by_phase;
   const auto rounds = static_cast<double>(spent.rounds);
