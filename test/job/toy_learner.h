@@ -35,9 +35,7 @@ class ToyLearner final : public learn::FlatLearner {
   learn::Attachment attachment;
   std::vector<double> mean, momentum;
   std::int64_t seeded = 0, rounds = 0;
-  int lag = 0;  // max_lag() of all rounds
-
-  int max_lag() const override { return lag; }
+  int lag = 0;  // max_lag() of all rounds; 0: as the parameters say
   std::string name() const override { return "toy"; }
 
   void attach(const learn::Attachment& to) override {
@@ -102,6 +100,7 @@ class ToyLearner final : public learn::FlatLearner {
 
   int max_lag() const override {
     const bool trains = seeded == parameters_.seed_steps && rounds < parameters_.max_iter;
+    if (lag > 0) return lag;
     return parameters_.lags && trains ? learn::kAnyLag : 0;
   }
   void set_ahead(int count) override { ahead_ = count; }
