@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/transport/collect.h"
@@ -106,18 +107,24 @@ void StealRound::send(int to, int tag, Message message) {
   sends_.push_back(transport_.send(to, tag, bytes_of(sent_.back())));
 }
 
-Shares StealRound::settle(const Votes& mine) {
-  const exchange::Range made = queue_.made();
-  transport::Packer packer;
-  packer.put(made);
-  packer.put(mine);
-  const auto all = transport::all_gather(transport_, packer.bytes());
+// A neighbour says bye when I have closed and its own shards have all begun.
+void StealRound::drain() {
+  if (std::exchange(is_drained_, true)) return;
   for (Neighbour& thief : neighbours_) {
     for (transport_.wait(thief.ask); thief.asked.shard >= 0; transport_.wait(thief.ask)) {
       expect_ask(thief);
     }
   }
   for (const transport::Request request : sends_) transport_.wait(request);
+}
+
+Shares StealRound::settle(const Votes& mine) {
+  const exchange::Range made = queue_.made();
+  transport::Packer packer;
+  packer.put(made);
+  packer.put(mine);
+  const auto all = transport::all_gather(transport_, packer.bytes());
+  drain();
   Shares shares;
   shares.bounds.push_back(0);
   for (int rank = 0; rank < transport_.size(); ++rank) {

@@ -50,6 +50,10 @@ class StealRound {
   // the queue was stopped. THROWS what Transport::wait does.
   void serve();
 
+  // Receives what is still under way, after serve(): a run may end before settle(), with a round
+  // that was worked on ahead. Later calls do nothing. THROWS what Transport::wait does.
+  void drain();
+
   // Collective, once a round, after serve(): tells all workers what was made here, and learns what
   // they made. THROWS what Transport::wait does; Error(kFailed) when shards were lost.
   Shares settle(const Votes& mine);
@@ -81,6 +85,7 @@ class StealRound {
   std::deque<Neighbour> neighbours_;
   std::deque<Message> sent_;  // borrowed by sends under way
   std::vector<transport::Request> sends_;
+  bool is_drained_ = false;
 };
 
 }  // namespace meanwhile::job

@@ -303,6 +303,10 @@ exchange::Traffic SumEngine::exchange(const exchange::Division& division,
 }
 
 void SumEngine::gather_model() {
+  // The run may end here, and a round that was worked on ahead with it.
+  for (const Worked& worked : worked_) {
+    if (worked.steal) worked.steal->drain();
+  }
   if (!mirrors_) return;
   exchange::OrderedSum sum(shards_, mine_, learner_.model_shape());
   for (int shard = mine_.begin; shard < mine_.end; ++shard) {

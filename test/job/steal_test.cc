@@ -182,27 +182,27 @@ class Crew {
   std::vector<TrainResult> results_;
 };
 
-// Holds the slow worker in the shard that it begins a round with, until another worker has taken
-// one of its shards since it was held last.
+// Holds the slow one of three workers in the shard that it begins a round with, until another worker
+// has taken one of its shards; and the others, until the slow one has begun it.
 class HoldUntilStolen {
  public:
-  explicit HoldUntilStolen(int workers = 3) : own_(exchange::owned(kShards, kSlow, workers)) {}
-
   void operator()(int worker, int shard) {
-    const bool is_slows = own_.begin <= shard && shard < own_.end;
+    constexpr int kFirst[] = {0, 6, 11};  // shards, by worker, that no other takes then
+    const exchange::Range slows = exchange::owned(kShards, kSlow, 3);
     base::MutexLock lock(mutex_);
-    if (worker != kSlow) {
-      if (is_slows) ++stolen_;
-      changed_.notify_all();
-      return;
-    }
-    if (shard != exchange::middle(kShards, kSlow, 3)) return;
+    if (worker != kSlow && slows.begin <= shard && shard < slows.end) ++stolen_;
+    int& round = rounds_[static_cast<std::size_t>(worker)];
+    if (shard == kFirst[worker]) ++round;
+    changed_.notify_all();
+    if (shard != kFirst[worker]) return;
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (stolen_ <= seen_ && std::chrono::steady_clock::now() < until) {
+    while (worker == kSlow ? stolen_ <= seen_ : rounds_[kSlow] < round) {
+      if (std::chrono::steady_clock::now() > until) {
+        throw base::Error(base::ErrorKind::kFailed, "no shard was taken");
+      }
       changed_.wait_until(mutex_, until);
     }
-    if (stolen_ <= seen_) throw base::Error(base::ErrorKind::kFailed, "no shard was taken");
-    seen_ = stolen_;
+    if (worker == kSlow) seen_ = stolen_;
   }
   int stolen() {
     base::MutexLock lock(mutex_);
@@ -210,9 +210,9 @@ class HoldUntilStolen {
   }
 
  private:
-  const exchange::Range own_;
   base::Mutex mutex_;
   base::Condition changed_;
+  int rounds_[3] = {};  // that each worker has begun
   int stolen_ = 0, seen_ = 0;
 };
 
