@@ -145,7 +145,7 @@ class Cluster:
 # --- threads with a share of a core each ---
 
 @contextlib.contextmanager
-def thread_shares(command, percents, limit_s, period_us=50000):
+def thread_shares(command, percents, limit_s, period_us=100000):
     """Runs a program whose threads each have a share of a core, in percent: cgroups of version 1, whose `tasks` takes threads. The
     first thread has the first share, and others as they are started. Ends the program at the limit."""
     root = next((words[1] for words in map(str.split, open("/proc/mounts")) if words[2] == "cgroup" and "cpu" in words[3].split(",")), None)

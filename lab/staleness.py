@@ -129,7 +129,7 @@ def ratios(found):
 
 def staleness(quick, repeats, note, say=print):
     rows, cols, nonzeros = (20000, 2000, 20) if quick else (200000, 20000, 30)
-    percent, period_ms = 20, 50  # a fifth of it is still what a kernel can hand out
+    percent, period_ms = 10, 100  # a fifth of it is still what a kernel can hand out
     data = [labelled(rows, cols, nonzeros), "--n-features", cols, "--l2", "1e-4"]
     best = train_here(["svm", *data, "--solver", "lbfgs", "--max-iter", 300, "--tol", "1e-6"])["objective"]
     target = best + 0.01
@@ -143,10 +143,10 @@ def staleness(quick, repeats, note, say=print):
     some = lambda *names: {name: dial[name] for name in names}  # noqa: E731
     found = {}
     # Links such that an exchange takes about as long as the work, and half as long.
-    with Cluster(HOSTS, rate_mbit=25, cpu_percent=percent, period_ms=period_ms) as cluster:
+    with Cluster(HOSTS, rate_mbit=15, cpu_percent=percent, period_ms=period_ms) as cluster:
         say("exchange about as long as work:")
         found["even"] = over_ranks(cluster, flags, some("staleness 0", "staleness 1", "staleness 4"), needs, target, repeats, say)
-    with Cluster(HOSTS, rate_mbit=50, cpu_percent=percent, period_ms=period_ms) as cluster:
+    with Cluster(HOSTS, rate_mbit=30, cpu_percent=percent, period_ms=period_ms) as cluster:
         period_s = 5 * found["even"][0]["round_s"]
         say("hosts slow 5x for 5 % of the time, 5 rounds at once:")
         found["stragglers"] = over_ranks(cluster, flags, dial, needs, target, repeats, say,

@@ -182,8 +182,8 @@ class Crew {
   std::vector<TrainResult> results_;
 };
 
-// Holds the slow one of three workers in the shard that it begins a round with, until another worker
-// has taken one of its shards; and the others, until the slow one has begun it.
+// Holds the slow one of three workers in the shard that it begins a round with, until another
+// worker has taken one of its shards; and the others, until the slow one has begun it.
 class HoldUntilStolen {
  public:
   void operator()(int worker, int shard) {
