@@ -148,7 +148,7 @@ exchange::UpdateShape ReplayedLearner::update_shape() const {
           {.rows = log_->run().shards, .width = static_cast<std::int64_t>(moves_->summary_size())}};
 }
 
-// Made from the learner, which has settled no more than any reader. REQUIRES: mutex_ is held.
+// Made from the learner, which has settled no more than any reader.
 ReplayedLearner::Clone& ReplayedLearner::clone_of(int reader) {
   std::unique_ptr<Clone>& clone = clones_[reader];
   const Reader& of = readers_[static_cast<std::size_t>(reader)];
@@ -261,7 +261,8 @@ void ReplayedLearner::look(int reader) {
 // Drops moves that every reader has, and summaries that all have settled.
 void ReplayedLearner::forget() {
   std::erase_if(kept_, [&](const auto& kept) {
-    const auto [source, clock] = kept.first;
+    const int source = kept.first.first;
+    const std::int64_t clock = kept.first.second;
     return std::all_of(readers_.begin(), readers_.end(), [&](const Reader& reader) {
       for (std::size_t slice = 0; slice < readers_.size(); ++slice) {
         const std::size_t at = slice * readers_.size() + static_cast<std::size_t>(source);

@@ -75,7 +75,7 @@ class ReplayedLearner final : public RoundLearner {
   void take(const exchange::Update& total);
   void look(int reader);
   void forget();
-  Clone& clone_of(int reader);
+  Clone& clone_of(int reader) MW_REQUIRES(mutex_);
   void put_state(State& state) const;
 
   const std::unique_ptr<RoundLearner> learner_;

@@ -134,7 +134,8 @@ TEST(Clocks, OfAnAlwaysSlowWorkerAreReadAtTheBound) {
 // and updates that wait for an answer. Links are free, as they are where exchange < work.
 class Owner {
  public:
-  explicit Owner(const ClockedJob& job) : job_(job), clocks_(job.workers) {}
+  explicit Owner(const ClockedJob& job)
+      : job_(job), clocks_(static_cast<std::size_t>(job.workers)) {}
 
   ClockTimes run() {
     for (int w = 0; w < job_.workers; ++w) begin(w, 0, 0);
@@ -142,7 +143,7 @@ class Owner {
       const auto [now, kind, w, clock] = *events_.begin();
       events_.erase(events_.begin());
       if (kind == kArrives) {
-        ++clocks_[w];
+        ++clocks_[static_cast<std::size_t>(w)];
         waiting_.push_back({w, clock});
         events_.insert({now + 0.4 * seconds(w), kPatienceEnds, w, clock});
       }
@@ -185,7 +186,9 @@ class Owner {
       if (least < clock + 1 && !impatient_.contains({w, clock})) return false;
       events_.insert({now + job_.exchange_s / 2, kAnswered, w, clock});
       for (int q = 0; q < job_.workers; ++q) {
-        if (q != w) lacking_.emplace_back(clock + 2, std::max(0, clock + 2 - clocks_[q]));
+        if (q != w)
+          lacking_.emplace_back(clock + 2,
+                                std::max(0, clock + 2 - clocks_[static_cast<std::size_t>(q)]));
       }
       return true;
     });
