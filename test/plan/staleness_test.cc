@@ -231,7 +231,7 @@ TEST(Clocks, AreThoseOfTheProtocolPlayedEventByEvent) {
 double throughput(ClockedJob asked, int staleness, Stealing stealing = Stealing::kNone) {
   double before = 0, after = 0;
   asked.clocks = 800;
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     asked.seed = seed;
     asked.staleness = 0;
     asked.stealing = Stealing::kNone;
