@@ -128,9 +128,9 @@ def ratios(found):
 
 
 def staleness(quick, repeats, note, say=print):
-    rows, cols, nonzeros = (20000, 2000, 20) if quick else (200000, 20000, 30)
+    rows, files, cols, nonzeros = (20000, 1, 2000, 20) if quick else (200000, 3, 20000, 30)
     percent, period_ms = 10, 100  # a fifth of it is still what a kernel can hand out
-    data = [labelled(rows, cols, nonzeros), "--n-features", cols, "--l2", "1e-4"]
+    data = [*[labelled(rows, cols, nonzeros)] * files, "--n-features", cols, "--l2", "1e-4"]
     best = train_here(["svm", *data, "--solver", "lbfgs", "--max-iter", 300, "--tol", "1e-6"])["objective"]
     target = best + 0.01
     same = ["svm", *data, "--solver", "sgd", "--tol", 0, "--shards", SHARDS]
@@ -143,10 +143,10 @@ def staleness(quick, repeats, note, say=print):
     some = lambda *names: {name: dial[name] for name in names}  # noqa: E731
     found = {}
     # Links such that an exchange takes about as long as the work, and half as long.
-    with Cluster(HOSTS, rate_mbit=15, cpu_percent=percent, period_ms=period_ms) as cluster:
+    with Cluster(HOSTS, rate_mbit=30, cpu_percent=percent, period_ms=period_ms) as cluster:
         say("exchange about as long as work:")
         found["even"] = over_ranks(cluster, flags, some("staleness 0", "staleness 1", "staleness 4"), needs, target, repeats, say)
-    with Cluster(HOSTS, rate_mbit=30, cpu_percent=percent, period_ms=period_ms) as cluster:
+    with Cluster(HOSTS, rate_mbit=60, cpu_percent=percent, period_ms=period_ms) as cluster:
         period_s = 5 * found["even"][0]["round_s"]
         say("hosts slow 5x for 5 % of the time, 5 rounds at once:")
         found["stragglers"] = over_ranks(cluster, flags, dial, needs, target, repeats, say,
@@ -158,5 +158,5 @@ def staleness(quick, repeats, note, say=print):
     threads = {"fixed shards": ["--exchange", "allreduce", "--staleness", 0], "staleness 0": ["--staleness", 0], "staleness 1": ["--staleness", 1]}
     needs["fixed shards"] = needs["staleness 0"]
     found["one slow thread"] = on_threads(flags, threads, needs, target, repeats, percent, 4, say)
-    return {"hosts": HOSTS, "shards": SHARDS, "cpu_percent": percent, "period_ms": period_ms, "optimum": best, "rows": rows, "cols": cols, "nonzeros": nonzeros,
+    return {"hosts": HOSTS, "shards": SHARDS, "cpu_percent": percent, "period_ms": period_ms, "optimum": best, "rows": rows * files, "cols": cols, "nonzeros": nonzeros,
             "settings": found}
