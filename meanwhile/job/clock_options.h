@@ -4,7 +4,7 @@
 
 namespace meanwhile::job {
 
-// Of a run whose workers do not wait for each other at every round (clock_engine.h).
+// Options of a run whose workers do not wait for each other (clock_engine.h).
 struct ClockOptions {
   int staleness = 2;
   double checkpoint_s = 10;      // as LoopOptions::checkpoint_seconds

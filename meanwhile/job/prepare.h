@@ -44,7 +44,7 @@ struct SettledRun {
   int shards = 0;       // 0: by the size of the data
   std::string eval;     // empty: none
   tables::Bound bound;  // staleness of reads
-  // Of fresh reads: the record to repeat, or that of the run to resume; null: none.
+  // The record of fresh reads to repeat, or that of the run to resume; null: none.
   std::shared_ptr<const tables::ReadsLog> replayed = {}, recorded = {};
 
   bool is_fresh() const { return bound.reads == tables::Reads::kFresh; }

@@ -46,7 +46,7 @@ struct TrainOptions {
 };
 
 struct TrainResult : LoopResult {
-  // Of fresh reads: how many lacked 0, 1, 2 ... clocks of another worker (tables/reads_log.h).
+  // Fresh reads that lacked 0, 1, 2 ... clocks of another worker (tables/reads_log.h).
   std::vector<std::int64_t> observed_staleness = {};
   int threads = 0;  // of this worker
   int workers = 1;

@@ -122,7 +122,7 @@ std::int64_t ReplayedLearner::due() const {
   return is_complete() ? stretch().clocks : std::max<std::int64_t>(0, least - log_->staleness());
 }
 
-// Who does what in the coming round.
+// Settles which readers work in the coming round.
 void ReplayedLearner::settle_round() {
   ready_.assign(readers_.size(), false);
   bool any = false;

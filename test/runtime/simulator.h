@@ -70,7 +70,7 @@ class Simulator {
   struct Drawn {
     Learner learner = Learner::kToy;
     int shards = 1, max_iter = 1;
-    // Of the toy: rounds read an older model, one goes back to the first, one is the last.
+    // The toy's rounds: some read an older model, one goes back to the first, one is the last.
     int staleness = 0, restarts_after = 0, ends_after = 0;
     SimPlan plan;
   };
