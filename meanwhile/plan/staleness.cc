@@ -74,7 +74,7 @@ double essp_tail(const Convex& problem, double eta, int staleness, int workers, 
 
 namespace {
 
-// Of a worker's own work time: how long an owner waits for sources that the bound does not ask for.
+// An owner waits for sources that the bound does not ask for, this part of the asker's work time.
 constexpr double kPatience = 0.4;
 
 class Speed {

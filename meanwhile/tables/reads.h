@@ -68,9 +68,9 @@ inline double largest_step(int lag) {
 }
 
 // The part of their steps that learners take with such a lag. Near the largest the model swings
-// round the optimum for long; much shorter ones are slow. Averaged passes over a9a come to the
-// objective of rounds without a lag in 1.2 times as many rounds with 0.7 of the largest, in 1.5
-// times with 0.5, and not at all with 1.
+// round the optimum for long; much shorter ones are slow. Chosen on one data set: svm on a9a with 8
+// shards is below 0.36 in round 9 without a lag; with a lag of one round in round 10 with 0.7 of
+// the largest, in round 13 with 0.5, and not in 14 rounds with 1.
 inline double good_step(int lag) { return lag == 0 ? 1 : 0.7 * largest_step(lag); }
 
 // What a unit of moves on a grid changes in the model, which takes their mean over the shards.

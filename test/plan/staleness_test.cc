@@ -28,7 +28,7 @@ TEST(Ssp, RegretFollowsTheBound) {
   EXPECT_DOUBLE_EQ(ssp_regret({2, 3}, 0, 1, 32), 6);
   EXPECT_DOUBLE_EQ(ssp_regret({1, 1}, 3, 8, 1000), 2 * ssp_regret({1, 1}, 0, 8, 1000));
   EXPECT_DOUBLE_EQ(ssp_regret({1, 1}, 3, 8, 4000), ssp_regret({1, 1}, 0, 8, 1000));
-  // Of the step that it is proved for: 8 (s + 1) P L^2 sigma / sqrt(T).
+  // The bound with the step that it is proved for: 8 (s + 1) P L^2 sigma / sqrt(T).
   const Convex problem = {3, 0.5};
   EXPECT_NEAR(ssp_regret(problem, 4, 8, 1e4),
               8 * 5 * 8 * 0.25 * ssp_step(problem, 4, 8) / std::sqrt(1e4), 1e-12);

@@ -184,7 +184,7 @@ class WorkerMachine {
   // Read by about(), in Activity::kHeartbeat.
   std::atomic<std::int64_t> published_step_ = 0, published_rounds_ = 0, published_left_ = 0;
   std::atomic<double> published_round_s_ = 0;
-  // Of Activity::kHeartbeat: the step at the last beat, the beats since, and a step that was over.
+  // Activity::kHeartbeat has the step at its last beat, the beats since, a step that was over.
   std::int64_t beat_step_ = -1, beats_ = 0, lag_step_ = -1;
 
   bool announced_ = false;
