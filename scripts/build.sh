@@ -13,6 +13,8 @@ export CCACHE_DEPEND=${CCACHE_DEPEND:-true}
 # Precompiled headers are compared by their content: without this, ccache keeps no source that uses
 # one.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+# Paths are compared relative to the tree, so that every clone and work tree shares one cache.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-true}
 if [ ! -e "build/$preset/build.ninja" ]; then
   if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
   # More targets than the preset has by itself: each is built only when it is asked for.
