@@ -75,6 +75,8 @@ def check_a_graph_job_is_submitted_worked_and_fetched(box):
     box.run("worker --store job --quiet")
     fetched = box.json("fetch --store job --out b --quiet", code=3)
     expect_equal({"alone": alone["model_sha256"], "fetched": fetched["model_sha256"]})
+    for name in ("converged", "residual"):
+        expect_equal({"alone": alone[name], "fetched": fetched[name], "run.json": box.record("b")[name]})
     expect_equal({"a": box.run("predict a").stdout, "b": box.run("predict b").stdout})
 
 

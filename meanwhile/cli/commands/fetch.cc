@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/counted.h"
@@ -21,6 +23,18 @@ namespace meanwhile::cli {
 using base::Json;
 
 namespace {
+
+// Fields of the last round's record that the JSON of `train` holds, too.
+Json measures_of(const learn::Entry& entry, const Json& record) {
+  Json measures = Json::object();
+  if (!record.is_object()) return measures;
+  std::vector<std::string> names = entry.measures_in_json;
+  names.push_back("chosen");
+  for (const std::string& name : names) {
+    if (record.contains(name)) measures[name] = record[name];
+  }
+  return measures;
+}
 
 class Fetch {
  public:
@@ -56,6 +70,7 @@ class Fetch {
                         "is",
                         store_.url(), shell_quoted(store_.url()));
     }
+    const learn::Entry& entry = context.registry.at(job.learner);
     job::RunDirectory directory = job::RunDirectory::create(out);
     Json record;
     try {
@@ -77,6 +92,9 @@ class Fetch {
                 {"ended", base::iso_time()}};
       directory.write_run(record);
       record.update(runtime::fetch_result(*opened, job, store_.prices(), directory, clock));
+      const Json measures = measures_of(entry, base::member_or_null(record, "record"));
+      directory.write_run(measures);
+      record.update(measures);
     } catch (...) {
       directory.discard();
       throw;
@@ -92,14 +110,14 @@ class Fetch {
     if (json_) console.out(json_line(record));
     const std::string path = shell_quoted(directory.path().string());
     console.say(fmt::format(
-        "{} of {} x {}: {}, {}\n{}run directory: {}\n\n"
+        "{} of {} x {}: {}, {}\n{}{}run directory: {}\n\n"
         "next:\n  {} inspect {}\n",
         job.learner, base::counted(job.data.rows(), "row"), base::counted(job.data.cols, "column"),
         base::counted(base::count_or(record, "rounds", 0), "round"),
-        base::text_or(record, "stopped_because", ""), bill_text(record["bill"]), path,
-        shell_quoted(context.command_line.front()), path));
-    return exit_code(context.registry.at(job.learner),
-                     base::text_or(record, "stopped_because", ""));
+        base::text_or(record, "stopped_because", ""),
+        last_measures(entry, base::member_or_null(record, "record")), bill_text(record["bill"]),
+        path, shell_quoted(context.command_line.front()), path));
+    return exit_code(entry, base::text_or(record, "stopped_because", ""));
   }
 
  private:

@@ -34,24 +34,6 @@ using job::Medium;
 
 namespace {
 
-// What the learner chose where it was left to it, and how the model does on held-out rows: a line,
-// or nothing.
-std::string last_measures(const learn::Entry& entry, const Json& record) {
-  std::string text;
-  const auto add = [&](const std::string& name, const Json& value) {
-    text += text.empty() ? "" : ", ";
-    text +=
-        name + " " +
-        (value.is_string() ? value.get<std::string>() : fmt::format("{:.6g}", value.get<double>()));
-  };
-  const Json chosen = record.value("chosen", Json::object());  // outlives the walk over it
-  for (const auto& [name, value] : chosen.items()) add(name, value);
-  for (const std::string& name : entry.measures_shown) {
-    if (record.contains(name) && !record[name].is_null()) add(name, record[name]);
-  }
-  return text.empty() ? text : text + "\n";
-}
-
 // "8 threads", "2 workers of 4 threads".
 std::string crew(const job::TrainResult& trained) {
   const std::string threads = counted(trained.threads, "thread");

@@ -76,6 +76,24 @@ std::string json_line(const Json& json) {
   return base::printable(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
+std::string last_measures(const learn::Entry& entry, const base::Json& record) {
+  if (!record.is_object()) return "";
+  std::string text;
+  const auto add = [&](const std::string& name, const base::Json& value) {
+    text += text.empty() ? "" : ", ";
+    text +=
+        name + " " +
+        (value.is_string() ? value.get<std::string>() : fmt::format("{:.6g}", value.get<double>()));
+  };
+  const base::Json chosen =
+      record.value("chosen", base::Json::object());  // outlives the walk over it
+  for (const auto& [name, value] : chosen.items()) add(name, value);
+  for (const std::string& name : entry.measures_shown) {
+    if (record.contains(name) && !record[name].is_null()) add(name, record[name]);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 void say_notes(Console& console, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     console.say(fmt::format("note: {}\n", with_flags(note)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "meanwhile/cli/output/console.h"
+#include "meanwhile/learn/entry.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::cli {
@@ -21,6 +22,9 @@ std::string money(double price);
 
 // One line of JSON; what is not UTF-8 is replaced.
 std::string json_line(const base::Json& json);
+
+// Choices of the learner and measures of the last round, from its record: a line, or nothing.
+std::string last_measures(const learn::Entry& entry, const base::Json& record);
 
 // Remarks of the library, a line each, with parameters as flags.
 void say_notes(Console& console, const std::vector<std::string>& notes);
