@@ -115,7 +115,9 @@ class FreshReader {
   int shard() const { return shard_; }
   // Clocks of each shard that were taken. Its own: those whose moves are in update().
   const tables::Cut& taken() const { return taken_; }
-  // What the read of its last clock that was taken saw; empty: there is none.
+  // What the reads of its own clocks saw that were taken.
+  const std::vector<tables::Cut>& cuts() const { return cuts_; }
+  // The last of them; empty: there is none.
   tables::Cut last_cut() const { return cuts_.empty() ? tables::Cut() : cuts_.back(); }
   // Whether it has seen or settled what a read at `clock` must not.
   bool is_beyond(std::int64_t clock) const {

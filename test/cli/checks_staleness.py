@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import signal
+import time
 
 from checks_failures import expect_gone, ranks_of
 from checks_storage import Workers, ended, fetched, left, on_store, on_threads, status, wait_until, write_data
@@ -205,4 +207,33 @@ def check_killed_ranks_with_staleness_1_go_on_in_other_numbers(box):
         resumed = box.json(f"train logistic rows.libsvm --resume {run} --threads 1 --quiet --checkpoint-seconds 100",
                            ranks=ranks)
         found[f"rank {killed} killed, then {ranks} ranks"] = resumed["model_sha256"]
+    expect_equal(found)
+
+
+def check_ranks_that_stand_still_are_recorded_and_replayed(box):
+    (box / "rows.libsvm").write_text(libsvm_text(1500, 1000, 20))
+    flags = "train logistic rows.libsvm --solver sgd --l2 0 --tol 0 --max-iter 200 --shards 8 --quiet"
+    process = box.start(f"{flags} --staleness 4 --threads 1 --out run".split(), ranks=4)
+    draw = random.Random(7)
+    pids = []
+    try:
+        wait_for_rounds(box, "run", 5, process)
+        pids = ranks_of(process)
+        for _ in range(8):
+            pid, rounds = draw.choice(pids), len(box.rounds("run"))
+            os.kill(pid, signal.SIGSTOP)
+            deadline = time.monotonic() + draw.uniform(0.02, 0.1)  # the others come to the bound and wait
+            while time.monotonic() < deadline and len(box.rounds("run")) < rounds + 4:
+                time.sleep(0.002)
+            os.kill(pid, signal.SIGCONT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        expect_gone(pids)
+    expect(process.returncode == 0, said)
+    seen = staleness_of(box, "run")
+    expect(1 <= max(line["most"] for line in seen) <= 4, seen)
+    found = {"4 ranks": box.record("run")["model_sha256"]}
+    found["3 threads"] = box.json(f"{flags} --replay run --threads 3 --out a")["model_sha256"]
+    found["3 at a store"] = box.json(f"{flags} --replay run --store ./job --workers 3 --out b")["model_sha256"]
     expect_equal(found)

@@ -14,7 +14,6 @@
 #include "meanwhile/runtime/storage/stretch.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -26,37 +25,6 @@ namespace meanwhile::runtime {
 using base::Error;
 using base::ErrorKind;
 using learn::ShardMove;
-
-namespace {
-
-// A blob that could not be read so often, and for so long, is damaged: it was not cut on its way,
-// and does not show late.
-constexpr int kTriesToReadClock = 4;
-constexpr double kTrySeconds = 1;
-
-storage::Bytes seal_cut(const tables::Cut& cut) {
-  return seal({{"cut", data::tensor_of(std::span<const std::int64_t>(cut), {std::ssize(cut)})}},
-              {{"kind", "read"}});
-}
-
-storage::Bytes seal_move(const ShardMove& move) {
-  const auto numbers = [](const std::vector<double>& values) {
-    return data::tensor_of(std::span<const double>(values), {std::ssize(values)});
-  };
-  return seal(
-      {{"cut", data::tensor_of(std::span<const std::int64_t>(move.cut), {std::ssize(move.cut)})},
-       {"values", numbers(move.values)},
-       {"summary", numbers(move.summary)}},
-      {{"kind", "move"}});
-}
-
-template <class T>
-std::vector<T> values_in(const data::SafetensorsFile& file, const char* name) {
-  const auto values = file.tensor(name).as<T>();
-  return {values.begin(), values.end()};
-}
-
-}  // namespace
 
 StretchRunner::StretchRunner(storage::BlobStore& blobs, Names names, std::int64_t step,
                              const learn::FreshLearner& learner, base::ThreadPool& pool,
@@ -111,65 +79,9 @@ std::vector<int> StretchRunner::last() const {
   return last;
 }
 
-// The blob could not be read. After some tries it is removed, and forget() called.
-void StretchRunner::lose(const std::string& name, double now_s,
-                         const std::function<void()>& forget) {
-  unreadable_ = name;
-  auto& [tries, since_s] = unread_.try_emplace(name, 0, now_s).first->second;
-  if (++tries < kTriesToReadClock || now_s - since_s < kTrySeconds) return;
-  blobs_.remove(std::vector{name});
-  unread_.erase(name);
-  forget();
-}
-
 const ShardMove* StretchRunner::known(Clock of) const {
   const auto found = moves_.find(of);
   return found == moves_.end() ? nullptr : found->second.get();
-}
-
-// Nothing when there is no whole move that could be the clock's.
-std::shared_ptr<ShardMove> StretchRunner::read_move(Clock of) {
-  const auto blob = get_sealed(blobs_, move_name(of));
-  if (!blob) return nullptr;
-  try {
-    auto move = std::make_shared<ShardMove>(ShardMove{values_in<std::int64_t>(blob->file, "cut"),
-                                                      values_in<double>(blob->file, "values"),
-                                                      values_in<double>(blob->file, "summary")});
-    const bool fits = move->cut.size() == arrived_.size() && move->values.size() == size_ &&
-                      move->summary.size() == summary_size_ &&
-                      move->cut[static_cast<std::size_t>(of.first)] == of.second;
-    return fits ? move : nullptr;
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
-// Downloads those of `moves` that are not here.
-void StretchRunner::fetch(const std::vector<Clock>& moves, double now_s) {
-  std::vector<Clock> missing;
-  for (const Clock& of : moves) {
-    if (known(of) == nullptr) missing.push_back(of);
-  }
-  std::sort(missing.begin(), missing.end());
-  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  std::vector<std::shared_ptr<ShardMove>> found(missing.size());
-  pool_.run(std::ssize(missing), [&](std::int64_t i, int) {
-    const auto at = static_cast<std::size_t>(i);
-    found[at] = read_move(missing[at]);
-  });
-  for (std::size_t i = 0; i < missing.size(); ++i) {
-    const Clock of = missing[i];
-    if (found[i] == nullptr) {
-      lose(move_name(of), now_s, [&] {
-        there_[static_cast<std::size_t>(of.first)].erase(of.second);
-        count(of.first);
-      });
-      continue;
-    }
-    unread_.erase(move_name(of));
-    summaries_[of] = found[i]->summary;
-    moves_[of] = std::move(found[i]);
-  }
 }
 
 // The grid of a first stretch is that of all shards' first moves.
@@ -266,65 +178,6 @@ bool StretchRunner::bring_own(Seat& seat, std::int64_t clock, double now_s) {
   tables::Cut cut = seat.reader->taken();
   cut[static_cast<std::size_t>(seat.reader->shard())] = clock;
   return bring_to(seat, cut, now_s);
-}
-
-// Whether the rule allows the cut, and the replay of its record: a read sees what the reads of the
-// shard before it saw.
-bool StretchRunner::is_allowed(const tables::Cut& cut, const Seat& seat, std::int64_t clock) const {
-  if (cut.size() != arrived_.size()) return false;
-  if (cut[static_cast<std::size_t>(seat.reader->shard())] != clock) return false;
-  if (chooses_grid_ && clock == 0 && cut != tables::Cut(cut.size(), 0)) return false;
-  const tables::Cut before = seat.reader->last_cut();
-  if (!std::equal(before.begin(), before.end(), cut.begin(), std::less_equal<>())) return false;
-  return std::all_of(cut.begin(), cut.end(), [&](std::int64_t seen) {
-    return seen >= tables::required(clock, bound_) && seen <= clocks_;
-  });
-}
-
-// What the read of the clock sees: as another worker has claimed it, or what has arrived by now.
-std::optional<tables::Cut> StretchRunner::claim(const Seat& seat, std::int64_t clock,
-                                                double now_s) {
-  const int shard = seat.reader->shard();
-  const std::string name = read_name({shard, clock});
-  tables::Cut cut = tables::seen(arrived_, clock, static_cast<std::size_t>(shard), bound_);
-  // Before the grid is known nothing can be added.
-  if (chooses_grid_ && clock == 0) std::fill(cut.begin(), cut.end(), 0);
-  // A listing that is late may show less than the read before saw.
-  const tables::Cut before = seat.reader->last_cut();
-  for (std::size_t i = 0; i < before.size(); ++i) cut[i] = std::max(cut[i], before[i]);
-  if (blobs_.put_if_absent(name, seal_cut(cut))) {
-    const std::set<std::int64_t>& there = there_[static_cast<std::size_t>(shard)];
-    if (there.empty() || *there.rbegin() < clock) return cut;
-    fails_(fmt::format(", shard {}", shard), [&] {
-      throw Error(ErrorKind::kFailed,
-                  "{} and {} were both lost when others had seen the move: cancel the job and "
-                  "submit it again",
-                  name, move_name({shard, clock}));
-    });
-  }
-  if (const auto blob = get_sealed(blobs_, name)) {
-    try {
-      tables::Cut theirs = values_in<std::int64_t>(blob->file, "cut");
-      if (is_allowed(theirs, seat, clock)) {
-        unread_.erase(name);
-        return theirs;
-      }
-    } catch (const Error&) {  // no claim
-    }
-  }
-  lose(name, now_s, [] {});
-  return std::nullopt;
-}
-
-// Puts the move, unless another worker has: false when that one read something else.
-bool StretchRunner::put(const Begun& begun) {
-  const Clock of{begun.shard, begun.clock};
-  if (blobs_.put_if_absent(move_name(of), seal_move(*begun.move))) return true;
-  const auto theirs = read_move(of);
-  if (theirs != nullptr && theirs->cut == begun.move->cut) return true;
-  // The claim is what the move was made with, so that it can be made again.
-  if (theirs != nullptr) blobs_.put(read_name(of), seal_cut(theirs->cut));
-  return false;
 }
 
 // Drops moves that all shards here have taken; and the oldest, if there are more than the bound

@@ -7,7 +7,8 @@
 //
 // A move holds the cut that it was made with, and the first copy stays: what a clock did is decided
 // by that one blob. The claim of the read spares work that another worker would discard, and makes
-// a move that was lost or damaged come again with the same bits.
+// a move that was lost or damaged come again with the same bits. It holds the earlier reads of the
+// shard, too: where a claim is lost with its move, a later claim tells.
 #pragma once
 
 #include <cstdint>
@@ -86,6 +87,8 @@ class StretchRunner {
   bool bring_to(Seat& seat, const tables::Cut& cut, double now_s);
   bool bring_own(Seat& seat, std::int64_t clock, double now_s);
   std::optional<tables::Cut> claim(const Seat& seat, std::int64_t clock, double now_s);
+  std::optional<std::vector<tables::Cut>> read_claim(Clock of);
+  tables::Cut claimed(const Seat& seat, std::int64_t clock);
   bool is_allowed(const tables::Cut& cut, const Seat& seat, std::int64_t clock) const;
   void fetch(const std::vector<Clock>& moves, double now_s);
   std::shared_ptr<learn::ShardMove> read_move(Clock of);

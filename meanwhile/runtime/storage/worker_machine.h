@@ -122,7 +122,9 @@ class WorkerMachine {
   void begin_step(std::set<int> made = {});
   bool refresh_tasks();
   bool make_updates();
-  bool do_clocks();
+  bool do_clocks();  // worker_clocks.cc, and the next
+  bool adopt_late_shard();
+  std::size_t place_among(std::size_t shards) const;
   bool make_updates_of(const std::set<int>& shards, const std::set<int>& held);
   bool put_update(std::int64_t step, int shard, const exchange::Update& update, bool held);
   bool work_ahead();

@@ -144,35 +144,6 @@ bool WorkerMachine::make_updates() {
   return true;
 }
 
-// Does the next clocks of open shards that may begin one. While there are some, the rules below
-// this one are not reached: the job may have gone on, or ended.
-bool WorkerMachine::do_clocks() {
-  if (must_look() && look_at_job()) return true;
-  const double begin_s = environment_.time_s();
-  const std::set<int> held = held_shards();
-  const auto use = [&](int shard, const exchange::Update& update) {
-    const bool first = put_update(runner_.step(), shard, update, held.count(shard) != 0);
-    step_.made.insert(shard);
-    step_.another_was_first |= !first;
-    return true;
-  };
-  const StretchRunner::Advanced advanced = runner_.advance(open_shards(), held, begin_s, use);
-  const double end_s = environment_.time_s();
-  if (!advanced.any()) {
-    step_.rows_due_s = end_s + std::max(step_.rows_pace.next(), budget_.spend(end_s));
-    return false;
-  }
-  step_.rows_pace = {};
-  step_.moved_s = end_s;
-  if (advanced.clocks > 0) {
-    clock_s_ = end_s - begin_s;
-    step_.work_s += clock_s_;
-    step_.updates += advanced.clocks;
-    step_.idle_since_s = end_s;
-  }
-  return true;
-}
-
 // False when no rows are to be had yet.
 bool WorkerMachine::make_updates_of(const std::set<int>& shards, const std::set<int>& held) {
   const std::int64_t step = runner_.step();
@@ -332,31 +303,28 @@ bool WorkerMachine::take_tasks() {
   return share_.take(now_s_, now_s_ - step_.idle_since_s, step_.work_s, runner_.threads());
 }
 
+// Idle workers begin at different shards.
+std::size_t WorkerMachine::place_among(std::size_t shards) const {
+  base::Sha256 hash;
+  hash.add(options_.id);
+  return static_cast<std::size_t>(hash.digest()[0]) % shards;
+}
+
 // Makes a late update in another worker's place. The first copy wins, and both are equal.
 bool WorkerMachine::redo_late_update() {
+  if (runner_.in_stretch()) return adopt_late_shard();
   step_.late_listed_s = now_s_;
-  std::vector<int> late = runner_.last_in_stretch();
-  if (late.empty()) late = missing_updates(*store_.blobs, job_, runner_.step());
+  std::vector<int> late = missing_updates(*store_.blobs, job_, runner_.step());
   const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };
   // An update that this worker has put may show late. After a lease it is lost, or was damaged.
   if (now_s_ - step_.begin_s < job_.lease_s || !std::all_of(late.begin(), late.end(), is_made)) {
     std::erase_if(late, is_made);
   }
   if (late.empty()) return false;
-  const bool is_lost = std::all_of(late.begin(), late.end(), is_made);
-  // Idle workers begin at different shards.
-  base::Sha256 hash;
-  hash.add(options_.id);
-  const auto at = static_cast<std::size_t>(hash.digest()[0]) % late.size();
+  const std::size_t at = place_among(late.size());
   // As if it were not held: a shard is not worked on twice with the caches of one step.
   std::set<int> held = held_shards();
   if (is_made(late[at])) held.erase(late[at]);
-  if (runner_.in_stretch()) {
-    // Its clocks come with those of the shards held.
-    step_.made.erase(late[at]);
-    step_.rows_due_s = 0;
-    return step_.adopted.insert(late[at]).second || is_lost;
-  }
   if (!make_updates_of({late[at]}, held)) return false;
   ++result_.speculated;
   return true;
