@@ -7,8 +7,8 @@
 // What may go wrong (doc/storage.md tells the stories):
 //   two workers do one clock     the second to claim reads what the first one says; the second
 //                                move is not put, and one of another cut is taken from the store
-//   a move cannot be read        it is removed after some tries, and a waiting worker makes it again
-//                                from the claim, to the same bits
+//   a move cannot be read        it is removed after some tries, and a waiting worker makes it
+//                                again from the claim, to the same bits
 //   a claim cannot be read       it is removed and made anew; where the move is there already, the
 //                                move says what was read, and the claim is put again from it
 #include "meanwhile/runtime/storage/stretch.h"
