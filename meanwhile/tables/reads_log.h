@@ -3,9 +3,9 @@
 //
 // A reader is a worker of the run: some shards, which read together; at a store it is a shard. The
 // model is cut into slices, as many as there are readers, or one where moves are read whole; of
-// slice j, reader r saw at its clock c so many clocks of each source. Clocks of a stretch count from
-// its beginning: at the end of one, all readers have seen everything, and the model begins anew from
-// there.
+// slice j, reader r saw at its clock c so many clocks of each source. Clocks of a stretch count
+// from its beginning: at the end of one, all readers have seen everything, and the model begins
+// anew from there.
 #pragma once
 
 #include <cstddef>

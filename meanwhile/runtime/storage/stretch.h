@@ -88,7 +88,7 @@ class StretchRunner {
   bool bring_own(Seat& seat, std::int64_t clock, double now_s);
   std::optional<tables::Cut> claim(const Seat& seat, std::int64_t clock, double now_s);
   std::optional<std::vector<tables::Cut>> read_claim(Clock of);
-  tables::Cut claimed(const Seat& seat, std::int64_t clock);
+  std::optional<tables::Cut> claimed(const Seat& seat, std::int64_t clock, double now_s);
   bool is_allowed(const tables::Cut& cut, const Seat& seat, std::int64_t clock) const;
   void fetch(const std::vector<Clock>& moves, double now_s);
   std::shared_ptr<learn::ShardMove> read_move(Clock of);
@@ -117,6 +117,7 @@ class StretchRunner {
   tables::Cut arrived_;                        // of these, the first so many
   std::map<Clock, std::shared_ptr<learn::ShardMove>> moves_;  // that a seat has still to take
   std::map<Clock, std::vector<double>> summaries_;
+  std::set<Clock> lost_;  // moves that were at the store and could not be read
   // Blobs that could not be read: how often, and since when.
   std::map<std::string, std::pair<int, double>> unread_;
   std::string unreadable_;

@@ -19,6 +19,9 @@ namespace {
 // and does not show late.
 constexpr int kTriesToReadClock = 4;
 constexpr double kTrySeconds = 1;
+// So often and for so long a claim is looked for that must be there.
+constexpr int kTriesToFindClaim = 20;
+constexpr double kFindSeconds = 10;
 
 using Cuts = std::vector<tables::Cut>;
 
@@ -94,6 +97,7 @@ void StretchRunner::fetch(const std::vector<Clock>& moves, double now_s) {
     const Clock of = missing[i];
     if (found[i] == nullptr) {
       lose(move_name(of), now_s, [&] {
+        lost_.insert(of);
         there_[static_cast<std::size_t>(of.first)].erase(of.second);
         count(of.first);
       });
@@ -131,23 +135,30 @@ std::optional<Cuts> StretchRunner::read_claim(Clock of) {
 }
 
 // What the read of a clock that is over saw: its claim says so, or that of a later one.
-tables::Cut StretchRunner::claimed(const Seat& seat, std::int64_t clock) {
+std::optional<tables::Cut> StretchRunner::claimed(const Seat& seat, std::int64_t clock,
+                                                  double now_s) {
   const int shard = seat.reader->shard();
+  const std::string name = read_name({shard, clock});
   for (std::int64_t at = clock; at < clocks_; ++at) {
     const auto cuts = read_claim({shard, at});
     if (!cuts) continue;
     const tables::Cut& cut = (*cuts)[static_cast<std::size_t>(clock)];
     if (!is_allowed(cut, seat, clock)) continue;
-    if (at > clock) blobs_.put(read_name({shard, clock}), seal_claim(seat.reader->cuts(), cut));
+    if (at > clock) blobs_.put(name, seal_claim(seat.reader->cuts(), cut));
+    unread_.erase(name);
     return cut;
   }
+  // They may show late, or have come cut.
+  unreadable_ = name;
+  auto& [tries, since_s] = unread_.try_emplace(name, 0, now_s).first->second;
+  if (++tries < kTriesToFindClaim || now_s - since_s < kFindSeconds) return std::nullopt;
   fails_(fmt::format(", shard {}", shard), [&] {
     throw Error(ErrorKind::kFailed,
                 "{} is lost, and so are all claims that say what it read: cancel the job and "
                 "submit it again",
                 move_name({shard, clock}));
   });
-  return {};
+  return std::nullopt;
 }
 
 // What the read of the clock sees: as another worker has claimed it, or what has arrived by now.
@@ -155,7 +166,9 @@ std::optional<tables::Cut> StretchRunner::claim(const Seat& seat, std::int64_t c
                                                 double now_s) {
   const int shard = seat.reader->shard();
   const std::set<std::int64_t>& there = there_[static_cast<std::size_t>(shard)];
-  if (!there.empty() && *there.rbegin() > clock) return claimed(seat, clock);
+  // Others may have gone on from a move that was lost: it must come again as it was.
+  const bool was_there = lost_.count({shard, clock}) != 0;
+  if (was_there || (!there.empty() && *there.rbegin() > clock)) return claimed(seat, clock, now_s);
   tables::Cut cut = tables::seen(arrived_, clock, static_cast<std::size_t>(shard), bound_);
   // Before the grid is known nothing can be added.
   if (chooses_grid_ && clock == 0) std::fill(cut.begin(), cut.end(), 0);
