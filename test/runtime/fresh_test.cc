@@ -40,6 +40,7 @@ TEST(Fresh, DeathsStopsAndDamageAreNoHarm) {
     plan.faults.stop = 0.002;
     plan.faults.damage = 0.02;
     plan.faults.late = 0.05;
+    plan.faults.cut = 0.02;
     plan.faults.again = 0.01;
     const Simulation run = simulate(job, plan);
     EXPECT_EQ(run.findings, std::vector<std::string>());
