@@ -20,6 +20,8 @@ class Trace {
   // `name` must outlive the trace: a literal. `shard` < 0: not about a shard.
   void add(const char* name, int worker, std::int64_t round, int shard, double begin_s,
            double end_s);
+  // A value that changes in time: Perfetto draws all of one name as a curve. `name` as above.
+  void count(const char* name, double value, double at_s);
   // The whole trace as one JSON text.
   std::string json() const;
 
@@ -30,9 +32,14 @@ class Trace {
     std::int64_t round;
     double begin_s, end_s;
   };
+  struct Count {
+    const char* name;
+    double value, at_s;
+  };
   double origin_s_;
   mutable Mutex mutex_;
   std::vector<Event> events_ MW_GUARDED_BY(mutex_);
+  std::vector<Count> counts_ MW_GUARDED_BY(mutex_);
 };
 
 }  // namespace meanwhile::base

@@ -101,10 +101,8 @@ Round ClockEngine::settle() {
   round.line["exchange"] = {{"seconds", times.wait_s},
                             {"messages", times.traffic.messages},
                             {"bytes", times.traffic.bytes}};
-  if (times.reads > 0) {
-    round.line["staleness"] = {
-        {"mean", static_cast<double>(times.stale) / static_cast<double>(times.reads)},
-        {"most", times.most}};
+  if (!times.histogram.empty()) {
+    round.line["staleness"] = staleness_json(times.histogram, times.waits_saved);
   }
   if (ends) end();
   return round;

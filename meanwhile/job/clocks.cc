@@ -90,6 +90,7 @@ bool Clocks::may_start() const {
 
 // Puts together what has come and my own moves, and records what is seen.
 void Clocks::look() {
+  std::int64_t most = 0;
   for (int owner = 0; owner < workers_; ++owner) {
     const Slice at = slice(owner);
     const View& view = views_[static_cast<std::size_t>(owner)];
@@ -108,11 +109,11 @@ void Clocks::look() {
       lags_.push_back(static_cast<std::int16_t>(clock_ - seen));
       if (source == me_) continue;
       const std::int64_t stale = tables::staleness(clock_, seen);
-      ++times_.reads;
-      times_.stale += stale;
-      times_.most = std::max(times_.most, stale);
+      tables::add_stale(times_.histogram, stale);
+      most = std::max(most, stale);
     }
   }
+  times_.waits_saved += most > 0 ? 1 : 0;
   moves_.look(moved_, tables::unit_of(grid_, shards_));
 }
 

@@ -166,6 +166,11 @@ void Loop::record(const Round& round, double begin_s) {
   }
   record_preparing();
   for (const Span& span : round.spans) trace(span);
+  if (const Json& stale = base::member_or_null(round.line, "staleness"); stale.is_object()) {
+    trace_.count("staleness, mean", base::number_or(stale, "mean", 0), end_s);
+    trace_.count("staleness, most", base::number_or(stale, "most", 0), end_s);
+    trace_.count("waits saved", base::number_or(stale, "waits_saved", 0), end_s);
+  }
   result_.objective = outcome.objective;
   result_.record = outcome.record.is_object() ? outcome.record : Json::object();
   if (outcome.phase == Phase::kTrain) ++result_.rounds;

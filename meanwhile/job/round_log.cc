@@ -48,6 +48,18 @@ Json prepare_line(std::int64_t steps, double seconds) {
   return {{"phase", "prepare"}, {"steps", steps}, {"seconds", seconds}};
 }
 
+Json staleness_json(std::span<const std::int64_t> histogram, std::int64_t waits_saved) {
+  double reads = 0, sum = 0;
+  for (std::size_t lag = 0; lag < histogram.size(); ++lag) {
+    reads += static_cast<double>(histogram[lag]);
+    sum += static_cast<double>(lag) * static_cast<double>(histogram[lag]);
+  }
+  return {{"mean", sum / reads},
+          {"most", std::ssize(histogram) - 1},
+          {"histogram", std::vector<std::int64_t>(histogram.begin(), histogram.end())},
+          {"waits_saved", waits_saved}};
+}
+
 void check_objective(const learn::Outcome& outcome) {
   if (outcome.phase == Phase::kPrepare || std::isfinite(outcome.objective)) return;
   throw base::Error(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "meanwhile/base/json.h"
 #include "meanwhile/learn/learner.h"
@@ -33,6 +34,10 @@ struct RoundLine {
 base::Json round_line(const learn::Outcome& outcome, const RoundLine& line);
 // The line of the kPrepare rounds before a kTrain round.
 base::Json prepare_line(std::int64_t steps, double seconds);
+
+// What a line says of fresh reads: a histogram as tables::staleness_histogram() gives it, which is
+// not empty, and the clocks that in rounds would have waited.
+base::Json staleness_json(std::span<const std::int64_t> histogram, std::int64_t waits_saved);
 
 // THROWS Error(kFailed) when the objective of a kTrain or kScore round is not finite.
 void check_objective(const learn::Outcome& outcome);

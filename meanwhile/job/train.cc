@@ -69,6 +69,7 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
   static_cast<LoopResult&>(result) = run_loop(*engine, loop, run, stop, observe);
   if (const tables::ReadsLog* log = engine->reads()) {
     result.observed_staleness = tables::staleness_histogram(*log);
+    result.waits = tables::waits_of(*log);
   }
   return result;
 }

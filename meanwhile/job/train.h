@@ -48,7 +48,8 @@ struct TrainOptions {
 struct TrainResult : LoopResult {
   // Fresh reads that lacked 0, 1, 2 ... clocks of another worker (tables/reads_log.h).
   std::vector<std::int64_t> observed_staleness = {};
-  int threads = 0;  // of this worker
+  tables::Waits waits = {};  // that fresh reads saved
+  int threads = 0;           // of this worker
   int workers = 1;
   int shards = 0;
 };

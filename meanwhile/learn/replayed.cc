@@ -86,7 +86,7 @@ void ReplayedLearner::begin_stretch() {
   moves_->begin();
   settled_ = 0;
   const auto R = static_cast<std::size_t>(stretch().readers);
-  readers_.assign(R, {0, Numbers(moves_->size(), 0), Numbers(R * R, 0)});
+  readers_.assign(R, {0, Numbers(moves_->size(), 0), Numbers(stretch().clock_size() / R, 0)});
   moved_.assign(moves_->size(), 0);
   kept_.clear();
   summaries_.clear();
@@ -106,7 +106,7 @@ bool ReplayedLearner::is_complete() const {
 bool ReplayedLearner::is_ready(int reader) const {
   const std::int64_t clock = readers_[static_cast<std::size_t>(reader)].clock;
   if (clock == stretch().clocks) return false;
-  for (int slice = 0; slice < stretch().readers; ++slice) {
+  for (int slice = 0; slice < stretch().slices(); ++slice) {
     const std::size_t at = stretch().place(clock, reader, slice);
     for (std::size_t source = 0; source < readers_.size(); ++source) {
       if (clock - stretch().lags[at + source] > readers_[source].clock) return false;
@@ -239,9 +239,9 @@ void ReplayedLearner::take(const exchange::Update& total) {
 void ReplayedLearner::look(int reader) {
   Reader& of = readers_[static_cast<std::size_t>(reader)];
   const int R = stretch().readers;
-  for (int slice = 0; slice < R; ++slice) {
+  for (int slice = 0; slice < stretch().slices(); ++slice) {
     const std::size_t at = stretch().place(of.clock, reader, slice);
-    const auto part = tables::ReadsLog::slice(log_->size(), slice, R);
+    const auto part = tables::ReadsLog::slice(log_->size(), slice, stretch().slices());
     for (int source = 0; source < R; ++source) {
       std::int64_t& seen = of.cut[static_cast<std::size_t>(slice * R + source)];
       const std::int64_t sees = of.clock - stretch().lags[at + static_cast<std::size_t>(source)];
@@ -264,8 +264,8 @@ void ReplayedLearner::forget() {
     const int source = kept.first.first;
     const std::int64_t clock = kept.first.second;
     return std::all_of(readers_.begin(), readers_.end(), [&](const Reader& reader) {
-      for (std::size_t slice = 0; slice < readers_.size(); ++slice) {
-        const std::size_t at = slice * readers_.size() + static_cast<std::size_t>(source);
+      for (auto at = static_cast<std::size_t>(source); at < reader.cut.size();
+           at += readers_.size()) {
         if (reader.cut[at] <= clock) return false;
       }
       return true;

@@ -73,7 +73,7 @@ void ReplayedLearner::restore(const data::SafetensorsFile& file) {
     readers_.clear();
     for (std::size_t r = 0; r < R; ++r) {
       readers_.push_back({replay["clocks"][r], numbers(fmt::format("looks_at.{}", r), size),
-                          numbers(fmt::format("cut.{}", r), R * R)});
+                          numbers(fmt::format("cut.{}", r), stretch().clock_size() / R)});
     }
     moved_ = numbers("moved", size);
     for (const Json& of : replay.at("kept")) {

@@ -8,6 +8,7 @@
 
 #include "meanwhile/base/json.h"
 #include "meanwhile/plan/staleness.h"
+#include "meanwhile/tables/reads_log.h"
 
 namespace meanwhile::plan {
 
@@ -18,9 +19,11 @@ struct Observed {
   // Bounds of the regret, in those of rounds without staleness: by the bound s, sqrt(s + 1) (Ho et
   // al.), and by the mean that was observed, sqrt(1 + 2 mu) (Dai et al., best step).
   double regret_by_bound = 1, regret_by_mean = 1;
+  tables::Waits waits;
 };
 
-Observed observed_of(std::span<const std::int64_t> histogram, int staleness);
+Observed observed_of(std::span<const std::int64_t> histogram, int staleness,
+                     tables::Waits waits = {});
 
 base::Json to_json(const Observed& observed);
 // "reads lacked 1.4 rounds of another worker in the mean, 4 at most; ...", a line.

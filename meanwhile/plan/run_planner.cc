@@ -123,7 +123,8 @@ std::optional<job::Comparison> RunPlanner::compare(const job::TrainResult& resul
   const Audit found = audit(*expected_, measured);
   job::Comparison comparison{to_json(found), to_text(found), {}};
   if (!result.observed_staleness.empty()) {
-    const Observed observed = observed_of(result.observed_staleness, expected_->staleness);
+    const Observed observed =
+        observed_of(result.observed_staleness, expected_->staleness, result.waits);
     comparison.audit["observed_staleness"] = to_json(observed);
     comparison.text += to_text(observed);
   }

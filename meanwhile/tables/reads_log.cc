@@ -27,6 +27,7 @@ Json header_of(const ReadsLog& log) {
     stretches.push_back({{"grid", std::log2(stretch.grid)},
                          {"readers", stretch.readers},
                          {"clocks", stretch.clocks}});
+    if (stretch.whole) stretches.back()["whole"] = true;
   }
   return {
       {"learner", run.learner}, {"parameters", run.parameters}, {"data_sha256", run.data_sha256},
@@ -37,15 +38,16 @@ Json header_of(const ReadsLog& log) {
 // Every lag is one that the rule allows.
 void check(const ReadsLog& log, const Stretch& stretch) {
   const auto R = static_cast<std::size_t>(stretch.readers);
+  const std::size_t each = stretch.clock_size();
   if (stretch.clocks < 0 ||
-      stretch.lags.size() / R / R / R != static_cast<std::size_t>(stretch.clocks) ||
-      stretch.lags.size() % (R * R * R) != 0) {
+      stretch.lags.size() / each != static_cast<std::size_t>(stretch.clocks) ||
+      stretch.lags.size() % each != 0) {
     throw Error(ErrorKind::kInput, "a stretch of {} clocks has {} lags", stretch.clocks,
                 stretch.lags.size());
   }
   for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
     for (int reader = 0; reader < stretch.readers; ++reader) {
-      for (int slice = 0; slice < stretch.readers; ++slice) {
+      for (int slice = 0; slice < stretch.slices(); ++slice) {
         const std::size_t at = stretch.place(clock, reader, slice);
         for (std::size_t source = 0; source < R; ++source) {
           const std::int64_t lag = stretch.lags[at + source], seen = clock - lag;
@@ -105,12 +107,12 @@ ReadsLog ReadsLog::read(std::span<const std::byte> bytes, const std::string& nam
       if (stretch.readers < 1 || stretch.readers > std::min(kMostReaders, log.run_.shards)) {
         throw Error(ErrorKind::kInput, "{} readers of {} shards", stretch.readers, log.run_.shards);
       }
-      const auto R = static_cast<std::size_t>(stretch.readers);
-      const std::size_t most = (lags.size() - at) / (R * R * R);
+      stretch.whole = said.value("whole", false);
+      const std::size_t most = (lags.size() - at) / stretch.clock_size();
       if (stretch.clocks < 0 || static_cast<std::size_t>(stretch.clocks) > most) {
         throw Error(ErrorKind::kInput, "names more clocks than it holds");
       }
-      const std::size_t count = static_cast<std::size_t>(stretch.clocks) * R * R * R;
+      const std::size_t count = static_cast<std::size_t>(stretch.clocks) * stretch.clock_size();
       for (const std::int32_t lag : lags.subspan(at, count)) {
         stretch.lags.push_back(static_cast<std::int16_t>(std::clamp(lag, -32768, 32767)));
       }
@@ -128,25 +130,61 @@ ReadsLog ReadsLog::read(std::span<const std::byte> bytes, const std::string& nam
   }
 }
 
+namespace {
+
+// Calls use(reader, staleness) for every entry of the cuts of a clock but the readers' own.
+template <class Use>
+void each_stale(const Stretch& stretch, std::int64_t clock, const Use& use) {
+  for (int reader = 0; reader < stretch.readers; ++reader) {
+    for (int slice = 0; slice < stretch.slices(); ++slice) {
+      const std::size_t at = stretch.place(clock, reader, slice);
+      for (int source = 0; source < stretch.readers; ++source) {
+        if (source == reader) continue;
+        const std::int16_t lag = stretch.lags[at + static_cast<std::size_t>(source)];
+        use(reader, std::max<std::int64_t>(0, lag));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> staleness_histogram(const Stretch& stretch, std::int64_t clock) {
+  std::vector<std::int64_t> counts;
+  each_stale(stretch, clock, [&](int, std::int64_t stale) { add_stale(counts, stale); });
+  return counts;
+}
+
 std::vector<std::int64_t> staleness_histogram(const ReadsLog& log) {
   std::vector<std::int64_t> counts;
   for (const Stretch& stretch : log.stretches()) {
     for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
-      for (int reader = 0; reader < stretch.readers; ++reader) {
-        for (int slice = 0; slice < stretch.readers; ++slice) {
-          for (int source = 0; source < stretch.readers; ++source) {
-            if (source == reader) continue;
-            const std::size_t at =
-                stretch.place(clock, reader, slice) + static_cast<std::size_t>(source);
-            const auto lag = static_cast<std::size_t>(std::max<int>(0, stretch.lags[at]));
-            if (counts.size() <= lag) counts.resize(lag + 1);
-            ++counts[lag];
-          }
-        }
-      }
+      each_stale(stretch, clock, [&](int, std::int64_t stale) { add_stale(counts, stale); });
     }
   }
   return counts;
+}
+
+Waits waits_of(const Stretch& stretch, std::int64_t clock) {
+  Waits waits{stretch.readers, 0};
+  int last = -1;  // reader that was counted
+  each_stale(stretch, clock, [&](int reader, std::int64_t stale) {
+    if (stale == 0 || reader == last) return;
+    last = reader;
+    ++waits.saved;
+  });
+  return waits;
+}
+
+Waits waits_of(const ReadsLog& log) {
+  Waits waits;
+  for (const Stretch& stretch : log.stretches()) {
+    for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
+      const Waits of = waits_of(stretch, clock);
+      waits.clocks += of.clocks, waits.saved += of.saved;
+    }
+  }
+  return waits;
 }
 
 }  // namespace meanwhile::tables

@@ -1,10 +1,11 @@
 // The record of a run whose workers did not wait for each other: which updates every read saw. With
 // it the run can be repeated to the last bit, on any runtime and any number of workers.
 //
-// A reader is a worker of the run: some shards, which read together. The model is cut into as many
-// slices as there are readers; of slice j, reader r saw at its clock c so many clocks of each
-// source. Clocks of a stretch count from its beginning: at the end of one, all readers have seen
-// everything, and the model begins anew from there.
+// A reader is a worker of the run: some shards, which read together; at a store it is a shard. The
+// model is cut into slices, as many as there are readers, or one where moves are read whole; of
+// slice j, reader r saw at its clock c so many clocks of each source. Clocks of a stretch count
+// from its beginning: at the end of one, all readers have seen everything, and the model begins
+// anew from there.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +24,17 @@ struct Stretch {
   int readers = 1;                 // a run that is resumed may have others
   std::int64_t clocks = 0;         // that every reader did
   std::vector<std::int16_t> lags;  // clock - clocks seen, by clock, reader, slice and source
+  bool whole = false;              // moves are read whole: the model is one slice
+
+  int slices() const { return whole ? 1 : readers; }
+  // Lags of a clock.
+  std::size_t clock_size() const { return place(1, 0, 0); }
 
   // Where a reader's lags of a slice begin, one for each source.
   std::size_t place(std::int64_t clock, int reader, int slice) const {
     const auto R = static_cast<std::size_t>(readers);
-    return ((static_cast<std::size_t>(clock) * R + static_cast<std::size_t>(reader)) * R +
+    return ((static_cast<std::size_t>(clock) * R + static_cast<std::size_t>(reader)) *
+                static_cast<std::size_t>(slices()) +
             static_cast<std::size_t>(slice)) *
            R;
   }
@@ -80,5 +87,21 @@ class ReadsLog {
 // How stale the reads of a run were: how many lagged 0, 1, 2 ... clocks behind, over all slices and
 // the sources other than the reader itself.
 std::vector<std::int64_t> staleness_histogram(const ReadsLog& log);
+// The same of one clock of a stretch.
+std::vector<std::int64_t> staleness_histogram(const Stretch& stretch, std::int64_t clock);
+// Counts an entry of a cut that lacks so many clocks.
+inline void add_stale(std::vector<std::int64_t>& histogram, std::int64_t stale) {
+  const auto at = static_cast<std::size_t>(stale);
+  if (histogram.size() <= at) histogram.resize(at + 1, 0);
+  ++histogram[at];
+}
+
+// Clocks of readers, and how many of them began although another reader was not done with the clock
+// before: in rounds they would have waited for it.
+struct Waits {
+  std::int64_t clocks = 0, saved = 0;
+};
+Waits waits_of(const ReadsLog& log);
+Waits waits_of(const Stretch& stretch, std::int64_t clock);
 
 }  // namespace meanwhile::tables

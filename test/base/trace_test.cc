@@ -27,6 +27,19 @@ TEST(Trace, IsJsonOfTheChromeFormat) {
   EXPECT_EQ(events[1].at("args"), json::parse(R"({"round": 7})"));
 }
 
+TEST(Trace, AValueThatChangesIsACounter) {
+  Trace trace;
+  const double begin_s = now_s();
+  trace.add("work", 0, 1, -1, begin_s, begin_s);
+  trace.count("staleness, mean", 1.5, begin_s + 0.5);
+  const json events = json::parse(trace.json()).at("traceEvents");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].at("name"), "staleness, mean");
+  EXPECT_EQ(events[1].at("ph"), "C");
+  EXPECT_GE(events[1].at("ts").get<double>(), 500'000);
+  EXPECT_EQ(events[1].at("args"), json::parse(R"({"value": 1.5})"));
+}
+
 TEST(Trace, EmptyIsJsonToo) { EXPECT_TRUE(json::parse(Trace().json()).at("traceEvents").empty()); }
 
 TEST(Trace, TakesEventsFromManyThreads) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -139,15 +141,60 @@ tables::RecordedRun recorded(const base::Json& given) {
   return {"svm", given.dump(), rows().sha256, 5, kShards};
 }
 
+// Says of a message that it is there when it was asked about a number of times that a seed draws:
+// messages of several workers come in another order than they were sent in.
+class ShuffledTransport final : public transport::Transport {
+ public:
+  ShuffledTransport(transport::Transport& of, std::uint64_t seed)
+      : of_(of), random_(static_cast<unsigned>(seed * 64 + static_cast<unsigned>(of.rank()))) {}
+  std::string name() const override { return of_.name(); }
+  int rank() const override { return of_.rank(); }
+  int size() const override { return of_.size(); }
+  transport::Request send(int to, int tag, std::span<const std::byte> bytes) override {
+    return of_.send(to, tag, bytes);
+  }
+  transport::Request receive(int from, int tag, std::span<std::byte> bytes) override {
+    const transport::Request request = of_.receive(from, tag, bytes);
+    asks_[request] = random_() % 4 == 0 ? static_cast<int>(random_() % 300) : 0;
+    return request;
+  }
+  std::size_t wait(transport::Request request) override {
+    asks_.erase(request);
+    return of_.wait(request);
+  }
+  bool done(transport::Request request) override {
+    const auto asks = asks_.find(request);
+    if (asks != asks_.end() && asks->second-- > 0) return false;
+    if (asks != asks_.end()) asks->second = 0;
+    return of_.done(request);
+  }
+  void fail(base::ErrorKind kind, std::string_view message) noexcept override {
+    of_.fail(kind, message);
+  }
+
+ private:
+  transport::Transport& of_;
+  std::mt19937 random_;
+  std::map<transport::Request, int> asks_;  // in vain
+};
+
 // A run with fresh reads; its record.
 struct Fresh {
   TrainResult result;
   tables::ReadsLog log;
 };
-Fresh fresh(const base::Json& given, int workers, int staleness, double checkpoint_s = 1e9) {
+// `shuffle`: a seed of the order in which messages come; 0: as they do.
+Fresh fresh(const base::Json& given, int workers, int staleness, double checkpoint_s = 1e9,
+            std::uint64_t shuffle = 0) {
   const TemporaryFolder folder;
   RunDirectory run = RunDirectory::create(folder.path() / "run");
+  std::vector<std::unique_ptr<ShuffledTransport>> shuffled(static_cast<std::size_t>(workers));
   const auto clocks = [&](TrainOptions& options) {
+    if (shuffle != 0) {
+      auto& mine = shuffled[static_cast<std::size_t>(options.transport->rank())];
+      mine = std::make_unique<ShuffledTransport>(*options.transport, shuffle);
+      options.transport = mine.get();
+    }
     options.checkpoint_seconds = checkpoint_s;
     options.clocks = {staleness, checkpoint_s, recorded(given), nullptr};
   };
@@ -181,6 +228,21 @@ TEST(Staleness, FreshReadsKeepTheBoundAndCanBeReplayedByAnyNumberOfWorkers) {
       }
     }
   }
+}
+
+TEST(Staleness, ArrivalsThatAreShuffledKeepTheBoundAndAreReplayed) {
+  const base::Json given = parameters(15);
+  std::int64_t stale = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const Fresh run = fresh(given, 4, 3, 1e9, seed);
+    const auto histogram = tables::staleness_histogram(run.log);
+    EXPECT_LE(std::ssize(histogram), 4) << "seed " << seed;
+    for (std::size_t lag = 1; lag < histogram.size(); ++lag) stale += histogram[lag];
+    for (const int again : {1, 3, 8}) {
+      EXPECT_EQ(replayed(given, run.log, again), run.result.model_sha256) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(stale, 0);
 }
 
 TEST(Staleness, ARunWithCheckpointsIsReplayedToo) {

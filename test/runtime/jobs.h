@@ -24,6 +24,7 @@
 #include "meanwhile/runtime/storage/worker.h"
 #include "test/job/toy_learner.h"
 #include "test/learn/lda_data.h"
+#include "test/runtime/moving_learner.h"
 #include "test/runtime/place.h"
 
 namespace meanwhile::runtime {
@@ -88,6 +89,7 @@ struct Kind {
   data::Dataset data;
   std::optional<data::Dataset> eval = {};
   int staleness = 0;
+  std::optional<MovingParameters> moving = {};  // reads are fresh
 };
 
 inline Kind toy(const job::ToyParameters& parameters = {}) {
@@ -99,6 +101,15 @@ inline Kind toy(const job::ToyParameters& parameters = {}) {
 inline Kind stale(Kind kind, int staleness = 1) {
   if (staleness > 0) kind.name += fmt::format(", staleness {}", staleness);
   kind.staleness = staleness;
+  return kind;
+}
+
+// Shards that read what has arrived.
+inline Kind moving(const MovingParameters& parameters, int staleness) {
+  Kind kind{"moving", [=] { return std::make_unique<MovingLearner>(parameters); },
+            job::toy_data(300, 3)};
+  kind.staleness = staleness;
+  kind.moving = parameters;
   return kind;
 }
 
@@ -201,6 +212,10 @@ struct Job {
   Job(Kind what, int shards) : kind(std::move(what)) {
     part = data::whole(kind.data, shards, kSeed, 1);
     if (kind.eval) eval = data::whole(*kind.eval, shards, kSeed, 1);
+    if (kind.moving) {
+      rounds = kind.moving->ends_after > 0 ? kind.moving->ends_after : kind.moving->max_iter;
+      return;
+    }
     const auto learner = fresh();
     job::TrainOptions options;
     options.threads = 2;
@@ -216,6 +231,7 @@ struct Job {
     Submission submission{part, eval ? &*eval : nullptr, *learner};
     submission.seed = kSeed;
     submission.staleness = kind.staleness;
+    submission.fresh = kind.moving.has_value();
     submission.lease_s = lease_s;
     submission.parameters = Json{{"kind", kind.name}};
     return runtime::submit(opened.store, submission);
@@ -226,18 +242,40 @@ struct Job {
 
   // `prepare` is called with every learner that is made.
   MakeLearner make(std::function<void(learn::RoundLearner&)> prepare = {}) const {
-    return [fresh = kind.fresh, lag = kind.staleness,
-            prepare = std::move(prepare)](const data::SafetensorsFile& state) {
+    const tables::RecordedRun run = {"moving", "{}", part.sha256, kSeed,
+                                     static_cast<int>(part.shards.size())};
+    return [fresh = kind.fresh, lag = kind.staleness, run, moves = kind.moving.has_value(),
+            prepare = std::move(prepare)](
+               const data::SafetensorsFile& state) -> std::unique_ptr<learn::RoundLearner> {
       auto learner = fresh();
       learner->restore(state);
       if (prepare) prepare(*learner);
+      if (moves) {
+        return std::make_unique<learn::FreshLearner>(std::move(learner), run, lag, nullptr, &state);
+      }
       return learn::with_lag(std::move(learner), lag, &state);
     };
   }
 
+  // What the model must be: of fresh reads, what a replay of their record gives. Adds to `findings`
+  // what is wrong with the record.
+  std::string expected_of(const Result& result, std::vector<std::string>& findings) const {
+    if (!kind.moving) return expected;
+    try {
+      const auto log = tables::ReadsLog::read(result.reads, "recorded-reads");
+      if (std::ssize(tables::staleness_histogram(log)) > kind.staleness + 1) {
+        findings.push_back("a read was staler than the bound");
+      }
+      return replayed_model(*kind.moving, part, kSeed, result.reads);
+    } catch (const std::exception& e) {
+      findings.push_back(e.what());
+      return "";
+    }
+  }
+
  private:
   std::unique_ptr<learn::RoundLearner> fresh() const {
-    return learn::with_lag(kind.fresh(), kind.staleness);
+    return learn::with_lag(kind.fresh(), kind.moving ? 0 : kind.staleness);
   }
 };
 
@@ -313,7 +351,10 @@ inline void expect_result(const Place& place, const Job& job, const JobRecord& r
   base::SystemClock clock;
   const auto result = result_of(*opened->store.blobs, record, clock);
   ASSERT_TRUE(result) << job.kind.name << " has no result";
-  EXPECT_EQ(result->ended.value("model_sha256", ""), job.expected) << job.kind.name;
+  std::vector<std::string> findings;
+  EXPECT_EQ(result->ended.value("model_sha256", ""), job.expected_of(*result, findings))
+      << job.kind.name;
+  EXPECT_EQ(findings, std::vector<std::string>());
   EXPECT_EQ(result->ended.value("rounds", -1), job.rounds) << job.kind.name;
   const auto model = data::SafetensorsFile(result->model, "model");
   EXPECT_EQ(job::rounds_of(model), job.rounds);
@@ -322,8 +363,8 @@ inline void expect_result(const Place& place, const Job& job, const JobRecord& r
   for (const std::string& name : place.blobs()) {
     if (name.starts_with("probe/")) continue;  // of who died while it tried the store
     EXPECT_TRUE(name == Names::job() || name == names.result() || name == names.model() ||
-                name == names.metrics() || name.starts_with(names.model_memories()) ||
-                name.starts_with(names.usages()))
+                name == names.metrics() || name == names.recorded_reads() ||
+                name.starts_with(names.model_memories()) || name.starts_with(names.usages()))
         << job.kind.name << ": " << name << " is left behind";
   }
   EXPECT_EQ(place.messages(), 0);

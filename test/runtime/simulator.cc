@@ -91,6 +91,8 @@ class Run {
         toy->on_work = [spend](std::int64_t, int) { spend(); };
       } else if (auto* memory = dynamic_cast<MemoryLearner*>(&learner)) {
         memory->on_work = spend;
+      } else if (auto* moving = dynamic_cast<MovingLearner*>(&learner)) {
+        moving->on_work = spend;
       }
     });
   }
@@ -147,15 +149,17 @@ class Run {
     find_ended(store, record_);
     check_left("after the next worker");
     SimClock clock(world_);
+    std::string expected = job_.job.expected;
     try {
       const auto result = result_of(*store.blobs, record_, clock);
+      if (result) expected = job_.job.expected_of(*result, run_.findings);
       if (result) run_.model = result->ended.value("model_sha256", "");
       if (result) check_metrics(*result);
       run_.memory = memory_of_model(*store.blobs, record_, clock);
     } catch (const std::exception& e) {
       find(e.what());
     }
-    if (run_.model != job_.job.expected) find("the model has other bits: " + run_.model);
+    if (run_.model != expected) find("the model has other bits: " + run_.model);
     if (run_.memory != job_.job.expected_memory) find("the memory has other bits");
   }
 
@@ -163,7 +167,7 @@ class Run {
     const Names names = record_.names();
     for (const auto& [name, item] : world_.store.blobs) {
       if (item.now.content == nullptr || name == Names::job() || name == names.result() ||
-          name == names.model() || name == names.metrics() ||
+          name == names.model() || name == names.metrics() || name == names.recorded_reads() ||
           name.starts_with(names.model_memories()) || name.starts_with(names.usages())) {
         continue;
       }

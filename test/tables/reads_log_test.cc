@@ -47,6 +47,22 @@ TEST(ReadsLog, IsReadBackWhole) {
   EXPECT_EQ(read.bytes(), log.bytes());
 }
 
+// At a store moves are read whole.
+TEST(ReadsLog, AStretchOfOneSliceIsReadBackWhole) {
+  ReadsLog log({"svm", "{}", "abc", 7, 3}, 2, 11);
+  // Three readers, two clocks: reader 0 saw all, 1 lacked a clock of 2, 2 saw reader 0 ahead.
+  log.add({0x1p-20, 3, 2, {0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}, true});
+  const ReadsLog read = ReadsLog::read(log.bytes(), "reads.bin");
+  ASSERT_EQ(read.stretches().size(), 1u);
+  EXPECT_TRUE(read.stretches()[0].whole);
+  EXPECT_EQ(read.stretches()[0].slices(), 1);
+  EXPECT_EQ(read.stretches()[0].lags, log.stretches()[0].lags);
+  EXPECT_EQ(read.bytes(), log.bytes());
+  EXPECT_EQ(staleness_histogram(read), (std::vector<std::int64_t>{11, 1}));
+  EXPECT_EQ(waits_of(read).clocks, 6);
+  EXPECT_EQ(waits_of(read).saved, 1);
+}
+
 TEST(ReadsLog, EveryFlippedBitIsRefused) {
   const std::vector<std::byte> bytes = some_log().bytes();
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -203,6 +203,11 @@ void Archive::remove_before(std::int64_t step, bool memory) {
            ++shard) {
         names.push_back(names_.memory(old, shard));
       }
+      if (job_.fresh) {
+        for (storage::BlobInfo& blob : store_.blobs->list(names_.round(old))) {
+          names.push_back(std::move(blob.name));
+        }
+      }
       names.push_back(names_.total(old));
       names.push_back(names_.state(old));
     }
@@ -216,6 +221,9 @@ bool Archive::finish(double now_s, const ShardRunner& runner, const Json& ended)
   if (!put_history(lines_, metrics_wanted_)) {
     history_due_s_ = now_s + history_pace_.next();
     return false;
+  }
+  if (const tables::ReadsLog* reads = runner.reads(); reads && !reads->stretches().empty()) {
+    store_.blobs->put(names_.recorded_reads(), reads->bytes());
   }
   store_.blobs->put(names_.model(),
                     runner.state({{learn::kEndedKey, ended.value("stopped_because", "")}}));
@@ -251,7 +259,8 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
   remove_all(*store.blobs, names.all(), [&](const std::string& name) {
     if (!keep_result) return name == names.cancelled();
     return name == names.result() || name == names.model() || name == names.metrics() ||
-           name.starts_with(names.model_memories()) || name.starts_with(names.usages());
+           name == names.recorded_reads() || name.starts_with(names.model_memories()) ||
+           name.starts_with(names.usages());
   });
   if (keep_result) return;
   // Left by submitters that were killed while they probed the store.

@@ -58,6 +58,15 @@ std::optional<std::int64_t> step_of(std::string_view name, const Names& names) {
   return number_behind(names.rounds(), name);
 }
 
+std::optional<std::pair<std::int64_t, int>> clock_of(std::string_view name, const Names& names,
+                                                     std::int64_t step) {
+  const std::string prefix = names.moves(step);
+  const auto clock = number_behind(prefix, name), shard = number_of(name);
+  if (!clock || !shard || *clock > kMostSteps || *shard > INT32_MAX) return std::nullopt;
+  if (name != names.move(step, *clock, static_cast<int>(*shard))) return std::nullopt;
+  return std::pair(*clock, static_cast<int>(*shard));
+}
+
 std::optional<std::int64_t> memory_step_of(std::string_view name, const Names& names) {
   return number_behind(names.memories(), name);
 }

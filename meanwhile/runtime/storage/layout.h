@@ -8,11 +8,14 @@
 //   ID/memory/RRRRRRRR/SSSSS           the memory of shard S before step R, where there is any
 //   ID/rounds/RRRRRRRR/GGGG/SSSSS      the update of shard S, which group G adds
 //   ID/rounds/RRRRRRRR/sums/GGGG       the sum of group G
+//   ID/rounds/RRRRRRRR/reads/CCCC/SSSSS  what shard S reads at clock C of a stretch, and
+//   ID/rounds/RRRRRRRR/moves/CCCC/SSSSS  what it did then (stretch.h)
 //   ID/rounds/RRRRRRRR/total           the sum of all: a worker that absorbs it is at step R + 1
 //   ID/live/WORKER                     the heartbeat of a worker: a record, every few seconds
 //   ID/live/wants-tasks-WORKER         the worker is short of tasks
 //   ID/usage/WORKER                    the last record of a worker that has gone
 //   ID/model-memory/SSSSS              the memory of shard S that goes with the model
+//   ID/recorded-reads                  the reads that the job made, where they were fresh
 //   ID/metrics.jsonl, ID/model, ID/result.json     the result
 //
 // A step is one exchange: rounds of the learner, those of seeding and scoring included.
@@ -28,6 +31,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/exchange/order.h"
@@ -113,6 +117,13 @@ struct Names {
   std::string total(std::int64_t step) const {
     return fmt::format("{}/rounds/{:08}/total", id, step);
   }
+  std::string moves(std::int64_t step) const { return round(step) + "moves/"; }
+  std::string read(std::int64_t step, std::int64_t clock, int shard) const {
+    return fmt::format("{}/rounds/{:08}/reads/{:04}/{:05}", id, step, clock, shard);
+  }
+  std::string move(std::int64_t step, std::int64_t clock, int shard) const {
+    return fmt::format("{}/rounds/{:08}/moves/{:04}/{:05}", id, step, clock, shard);
+  }
   std::string live() const { return id + "/live/"; }
   std::string live(const std::string& worker) const { return id + "/live/" + worker; }
   std::string wants_tasks(const std::string& worker) const {
@@ -128,6 +139,7 @@ struct Names {
   std::string usages() const { return id + "/usage/"; }
   std::string usage(const std::string& worker) const { return id + "/usage/" + worker; }
   std::string metrics() const { return id + "/metrics.jsonl"; }
+  std::string recorded_reads() const { return id + "/recorded-reads"; }
   std::string model() const { return id + "/model"; }
   std::string model_memories() const { return id + "/model-memory/"; }
   std::string model_memory(int shard) const {
@@ -140,6 +152,9 @@ struct Names {
 std::optional<std::int64_t> number_of(std::string_view name);
 // The step of a name below rounds/ of the job.
 std::optional<std::int64_t> step_of(std::string_view name, const Names& names);
+// The clock and the shard of a name below moves/ of the step.
+std::optional<std::pair<std::int64_t, int>> clock_of(std::string_view name, const Names& names,
+                                                     std::int64_t step);
 // The step of a name below memory/ of the job.
 std::optional<std::int64_t> memory_step_of(std::string_view name, const Names& names);
 

@@ -11,6 +11,7 @@
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/job/settle_staleness.h"
+#include "meanwhile/learn/fresh.h"
 #include "meanwhile/learn/lagged.h"
 #include "meanwhile/storage/signed_blobs.h"
 
@@ -57,9 +58,16 @@ std::shared_ptr<const tables::ReadsLog> replayed_by(const JobRecord& job,
 MakeLearner learner_of(const learn::Registry& registry, const JobRecord& job,
                        std::shared_ptr<const tables::ReadsLog> replayed) {
   const learn::Entry& entry = registry.at(job.learner);
-  return [&entry, parameters = job.parameters, lag = job.staleness, replayed = std::move(replayed)](
+  const tables::RecordedRun run = {job.learner, job.parameters.dump(), job.data.sha256, job.seed,
+                                   job.shards()};
+  return [&entry, run, parameters = job.parameters, lag = job.staleness, fresh = job.fresh,
+          replayed = std::move(replayed)](
              const data::SafetensorsFile& state) -> std::unique_ptr<learn::RoundLearner> {
     auto learner = entry.restore(state, parameters);
+    if (fresh) {
+      return std::make_unique<learn::FreshLearner>(std::move(learner), run, lag, replayed.get(),
+                                                   &state);
+    }
     if (replayed != nullptr) {
       return job::with_replay(std::move(learner), entry, parameters, replayed, &state);
     }

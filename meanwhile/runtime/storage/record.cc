@@ -88,6 +88,7 @@ Json essence(const JobRecord& record) {
   json["rounds_done"] = record.rounds_done;
   if (!record.memory_sha256.empty()) json["memory_sha256"] = record.memory_sha256;
   if (record.staleness != 0) json["staleness"] = record.staleness;
+  if (record.fresh) json["reads"] = "fresh";
   if (!record.reads_sha256.empty()) json["reads_sha256"] = record.reads_sha256;
   return json;
 }
@@ -123,6 +124,9 @@ void check(const JobRecord& record) {
   if (record.staleness < 0 || record.staleness > tables::kUnbounded) {
     refuse(
         fmt::format("a staleness of {}, expected 0 to {}", record.staleness, tables::kUnbounded));
+  }
+  if (record.fresh && record.staleness < 2) {
+    refuse(fmt::format("fresh reads with a staleness of {}", record.staleness));
   }
   if (!(record.lease_s >= 1 && record.lease_s <= kLongestLeaseSeconds)) {
     refuse(fmt::format("a lease of {} s, expected 1 to {}", record.lease_s, kLongestLeaseSeconds));
@@ -189,6 +193,7 @@ JobRecord fields_from_json(const Json& json) {
       record.staleness = static_cast<int>(
           std::clamp<std::int64_t>(staleness, -1, std::int64_t{tables::kUnbounded} + 1));
     }
+    record.fresh = base::text_or(json, "reads", "") == "fresh";
     if (json.contains("reads_sha256")) json["reads_sha256"].get_to(record.reads_sha256);
     json.at("lease_s").get_to(record.lease_s);
     record.memory_every = whole_number(json.at("memory_every"));

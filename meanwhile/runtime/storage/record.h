@@ -22,7 +22,9 @@ struct JobRecord {
   Json parameters;
   std::uint64_t seed = 0;
   int staleness = 0;
-  std::string reads_sha256;  // of the record of reads that the job repeats; empty: none
+  bool fresh = false;  // reads see what has arrived (stretch.h)
+  // Of the record of reads that the job repeats, or goes on from if it is fresh; empty: none.
+  std::string reads_sha256;
   data::Outline data;
   std::optional<data::Outline> eval;
   std::string state_sha256;                  // of the state before step 0
@@ -35,6 +37,8 @@ struct JobRecord {
   int shards() const { return static_cast<int>(data.shard_rows.size()); }
   Layout layout() const { return layout_of(shards()); }
   Names names() const { return {id}; }
+  // Whether workers may make updates of a step before the one before it is over.
+  bool works_ahead() const { return staleness != 0 && !fresh; }
 };
 
 // The longest lease: that of Azure's queues.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/learn/metadata.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/history.h"
@@ -166,6 +167,10 @@ std::optional<Result> result_of(storage::BlobStore& blobs, const JobRecord& job,
   if (!ended) return std::nullopt;
   Result result;
   result.model = result_blob(blobs, names.model(), clock).bytes;
+  const data::SafetensorsFile model(result.model, names.model());
+  if (learn::metadata_json(model, "about", "a model").contains("reads")) {
+    result.reads = result_blob(blobs, names.recorded_reads(), clock).bytes;
+  }
   if (const auto history = get_history(blobs, names.metrics())) {
     result.metrics = text_of(history->lines);
     result.metrics_whole = history->whole;

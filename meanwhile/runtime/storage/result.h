@@ -43,6 +43,7 @@ struct Result {
   Json ended;                  // result.json
   storage::Bytes model;        // a model file
   std::string metrics;         // lines: all that could be read
+  storage::Bytes reads;        // the record of fresh reads; empty: there is none
   bool metrics_whole = false;  // the lines are those that were put, none missing or changed
 };
 inline constexpr const char* kDamagedMetrics =

@@ -33,7 +33,7 @@ ShardRunner::ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const 
       pool_(threads),
       rows_(job.data),
       memories_(blobs, job, pool_, [this](const data::SafetensorsFile& state, const auto& shards) {
-        return attached(state, shards);
+        return attached(state, shards, pool_);
       }) {
   if (job.eval) eval_rows_.emplace(*job.eval);
 }
@@ -54,28 +54,31 @@ bool ShardRunner::catch_up() {
     const auto state = get_sealed(blobs_, names_.state(step));
     if (!state) continue;
     // Every round takes a step: a state of more rounds is not of this job.
-    if (job::rounds_of(state->file) > job_.rounds_done + step) continue;
-    main_ = attached(state->file, {});
+    const std::int64_t most = job_.fresh ? learn::kMostClocks : 1;
+    if ((job::rounds_of(state->file) - job_.rounds_done) / most > step) continue;
+    main_ = attached(state->file, {}, pool_);
     learner_ = main_->learner.get();
     step_ = step;
     rounds_ = job::rounds_of(state->file);
     state_metadata_ = state->file.metadata();
     caches_ = {};
     ahead_.reset();
+    stretch_.reset();
     return true;
   }
   return false;
 }
 
 std::unique_ptr<AttachedLearner> ShardRunner::attached(const data::SafetensorsFile& state,
-                                                       const std::set<int>& shards) {
+                                                       const std::set<int>& shards,
+                                                       base::ThreadPool& pool) {
   return fail_job(where(), [&] {
     auto made = std::make_unique<AttachedLearner>();
     made->learner = make_(state);
     made->part = rows_.part(shards);
     if (eval_rows_) made->eval = eval_rows_->part(shards);
     made->learner->attach(
-        {&made->part, eval_rows_ ? &made->eval : nullptr, job_.seed, false, &pool_});
+        {&made->part, eval_rows_ ? &made->eval : nullptr, job_.seed, false, &pool});
     return made;
   });
 }
@@ -91,7 +94,7 @@ storage::Bytes ShardRunner::state_of_step() const {
 // A learner for work on this step, or on the next.
 std::unique_ptr<AttachedLearner> ShardRunner::learner_for(const std::set<int>& shards, bool ahead) {
   const storage::Bytes bytes = state_of_step();
-  auto made = attached(data::SafetensorsFile(bytes, "state"), shards);
+  auto made = attached(data::SafetensorsFile(bytes, "state"), shards, pool_);
   if (ahead) fail_job(where(), [&] { return made->learner->run_ahead(); });
   return made;
 }
@@ -155,6 +158,42 @@ bool ShardRunner::runs_ahead() {
   return ahead_->works;
 }
 
+// Rows of shards that were given back, or made once in another worker's place.
+void ShardRunner::drop_rows(const std::set<int>& held, const std::set<int>& shards) {
+  for (const int shard : without(without(loaded_, held), shards)) {
+    rows_.drop(shard);
+    if (eval_rows_) eval_rows_->drop(shard);
+    loaded_.erase(shard);
+  }
+}
+
+StretchRunner::Advanced ShardRunner::advance(const std::set<int>& shards, const std::set<int>& held,
+                                             double now_s, const Use& use) {
+  if (stretch_ == nullptr) {
+    stretch_state_ = state_of_step();
+    const auto attach = [this](int shard) {
+      return attached(data::SafetensorsFile(stretch_state_, "state"), {shard}, alone_);
+    };
+    const auto fails = [this](const std::string& what, const std::function<void()>& step) {
+      fail_job(where() + what, step);
+    };
+    stretch_ =
+        std::make_unique<StretchRunner>(blobs_, names_, step_, *fresh(), pool_, attach, fails);
+  }
+  stretch_->keep_only(shards);  // before their rows go
+  drop_rows(held, shards);
+  load(shards);
+  const std::set<int> here = without(shards, without(shards, loaded_));
+  StretchRunner::Advanced advanced = stretch_->advance(here, now_s);
+  for (const int shard : advanced.over) {
+    exchange::Update update(update_shape());
+    stretch_->put_update(shard, update);
+    if (!use(shard, update)) break;
+  }
+  if (missing_blob_.empty()) missing_blob_ = stretch_->unreadable();
+  return advanced;
+}
+
 bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use) {
   return work(shards, held, use, false);
 }
@@ -166,12 +205,7 @@ bool ShardRunner::work_ahead(const std::set<int>& shards, const std::set<int>& h
 
 bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use,
                        bool ahead) {
-  // Rows of shards that were given back, or made once in another worker's place.
-  for (const int shard : without(without(loaded_, held), shards)) {
-    rows_.drop(shard);
-    if (eval_rows_) eval_rows_->drop(shard);
-    loaded_.erase(shard);
-  }
+  drop_rows(held, shards);
   memories_.keep_only(loaded_);
   load(shards);
   std::set<int> here = without(shards, without(shards, loaded_));
@@ -287,18 +321,23 @@ exchange::Update ShardRunner::total_of(const data::SafetensorsFile& file) const 
   return total;
 }
 
-learn::Outcome ShardRunner::absorb(const exchange::Update& total) {
+std::vector<ShardRunner::Settled> ShardRunner::absorb(const exchange::Update& total) {
   bring_memory_on();
-  learn::Outcome outcome = fail_job(where(), [&] {
-    learn::Outcome absorbed = learner_->absorb(total);
-    job::check_objective(absorbed);
-    return absorbed;
+  const std::vector<Settled> settled = fail_job(where(), [&] {
+    const learn::Outcome absorbed = learner_->absorb(total);
+    std::vector<Settled> all = {{absorbed}};
+    if (fresh() != nullptr) all = fresh()->settled();
+    for (const Settled& round : all) job::check_objective(round.outcome);
+    return all;
   });
   ++step_;
-  if (outcome.phase == learn::Phase::kTrain) ++rounds_;
+  stretch_.reset();
+  for (const Settled& round : settled) {
+    rounds_ += round.outcome.phase == learn::Phase::kTrain ? 1 : 0;
+  }
   caches_ = ahead_ ? std::move(ahead_->caches) : Caches{std::move(caches_.worked), {}, false};
   ahead_.reset();
-  return outcome;
+  return settled;
 }
 
 storage::Bytes ShardRunner::state(data::Metadata more) const {

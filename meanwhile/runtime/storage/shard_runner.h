@@ -18,11 +18,13 @@
 #include "meanwhile/runtime/storage/job_failed.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/runtime/storage/shard_memories.h"
+#include "meanwhile/runtime/storage/stretch.h"
 #include "meanwhile/storage/blob_store.h"
 
 namespace meanwhile::runtime {
 
-// A learner that goes on from a state, with the parameters of the job.
+// A learner that goes on from a state, with the parameters of the job. A learn::FreshLearner, if
+// the job is fresh.
 using MakeLearner =
     std::function<std::unique_ptr<learn::RoundLearner>(const data::SafetensorsFile& state)>;
 
@@ -61,14 +63,28 @@ class ShardRunner {
   bool is_ahead() const { return ahead_ && ahead_->works; }
   // As work(), for the step after this one. REQUIRES: is_ahead().
   bool work_ahead(const std::set<int>& shards, const std::set<int>& held, const Use& use);
+  // Whether this step is a stretch of clocks, that advance() makes the updates of.
+  bool in_stretch() const { return fresh() != nullptr && fresh()->in_stretch(); }
+  // Does the next clocks of those of `shards` whose rows are there and which may begin one, and
+  // calls use(shard, update) for shards whose clocks are all done. THROWS as work().
+  // REQUIRES: in_stretch().
+  StretchRunner::Advanced advance(const std::set<int>& shards, const std::set<int>& held,
+                                  double now_s, const Use& use);
+  // As StretchRunner::last(); empty outside of a stretch.
+  std::vector<int> last_in_stretch() const {
+    return stretch_ ? stretch_->last() : std::vector<int>();
+  }
+  // The reads that the job made so far; null: they are not fresh.
+  const tables::ReadsLog* reads() const { return fresh() == nullptr ? nullptr : &fresh()->log(); }
   // The first blob of rows or memory that the last work() did not find whole; empty when it found
   // all.
   const std::string& missing_blob() const { return missing_blob_; }
 
   // The total of this step in a blob. THROWS JobFailed when it has another shape.
   exchange::Update total_of(const data::SafetensorsFile& file) const;
-  // The next step. THROWS JobFailed.
-  learn::Outcome absorb(const exchange::Update& total);
+  // The next step. Returns what was settled: a stretch has many rounds. THROWS JobFailed.
+  using Settled = learn::FreshLearner::Settled;
+  std::vector<Settled> absorb(const exchange::Update& total);
 
   // Whether shards have memory: all or none.
   bool has_memory() const { return !learner_->memory_shape(0).empty(); }
@@ -107,6 +123,9 @@ class ShardRunner {
     Caches caches;       // of the step after this
   };
 
+  const learn::FreshLearner* fresh() const {
+    return job_.fresh ? static_cast<const learn::FreshLearner*>(learner_) : nullptr;
+  }
   // With the columns that the rows were made from.
   learn::State whole_state() const;
   storage::Bytes state_of_step() const;
@@ -114,7 +133,8 @@ class ShardRunner {
   std::string load_one(int shard);
   std::optional<data::Dataset> rows_of(const std::string& name);
   std::unique_ptr<AttachedLearner> attached(const data::SafetensorsFile& state,
-                                            const std::set<int>& shards);
+                                            const std::set<int>& shards, base::ThreadPool& pool);
+  void drop_rows(const std::set<int>& held, const std::set<int>& shards);
   void remember(std::set<int>& shards);
   void bring_memory_on();
   std::unique_ptr<AttachedLearner> learner_for(const std::set<int>& shards, bool ahead);
@@ -128,6 +148,7 @@ class ShardRunner {
   const Names names_;
   const MakeLearner& make_;
   base::ThreadPool pool_;
+  base::ThreadPool alone_{1};  // of learners that look at models inside of tasks of pool_
   data::ShardBuffer rows_;
   std::optional<data::ShardBuffer> eval_rows_;
   std::set<int> loaded_;
@@ -141,6 +162,8 @@ class ShardRunner {
   base::Mutex worked_mutex_;  // guards Caches::worked while shards are worked on
   Caches caches_;             // of this step
   std::optional<Ahead> ahead_;
+  storage::Bytes stretch_state_;            // before the step
+  std::unique_ptr<StretchRunner> stretch_;  // null: not begun
 };
 
 }  // namespace meanwhile::runtime

@@ -38,7 +38,10 @@ Submitted submit_training(const job::Training& training, double lease_s, int thr
   submission.parameters = training.parameters;
   submission.seed = training.seed;
   submission.staleness = training.staleness;
-  if (training.replayed != nullptr) submission.reads = training.replayed->bytes();
+  submission.fresh = training.clocks.has_value();
+  const tables::ReadsLog* reads = training.replayed;
+  if (training.clocks) reads = training.clocks->before;
+  if (reads != nullptr && !reads->stretches().empty()) submission.reads = reads->bytes();
   submission.rounds_done = training.rounds_done;
   submission.resumed_from = training.resumed_from;
   submission.lease_s = lease_s;
@@ -86,6 +89,17 @@ job::SecondsByPhase seconds_of(const job::RunDirectory& directory, std::int64_t 
   return seconds;
 }
 
+// How stale the reads were that the record in the directory holds.
+void take_reads(const job::RunDirectory& directory, job::TrainResult& result) {
+  const std::filesystem::path path = directory.path() / "reads.bin";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return;
+  const std::string text = base::read_file(path);
+  const auto log = tables::ReadsLog::read(std::as_bytes(std::span(text)), path.string());
+  result.observed_staleness = tables::staleness_histogram(log);
+  result.waits = tables::waits_of(log);
+}
+
 void take_ending(const Json& ended, job::TrainResult& result) {
   result.done = true;
   result.rounds = base::count_or(ended, "rounds", 0);
@@ -115,13 +129,6 @@ void StorageRuntime::check(const job::RunSpec& spec) const {
                 "{}: not with a store, where no worker speaks for all; stop the workers, or give "
                 "fewer rounds",
                 parameter("time_limit"));
-  }
-  if (job::asks_for_fresh(spec)) {
-    throw Error(ErrorKind::kUsage,
-                "{}: fresh reads are for threads and MPI; at a store give {} 1, {} fixed, or {} of "
-                "a run that recorded them",
-                parameter("staleness"), parameter("staleness"), parameter("reads"),
-                parameter("replay"));
   }
   if (spec.exchange) {
     throw Error(ErrorKind::kUsage, "{}: at a store, updates are added by groups and a root, always",
@@ -176,6 +183,7 @@ job::Trained StorageRuntime::train(const job::Worker&, const job::Training& trai
     const Json ended = fetch_result(*opened, job, options_.prices, directory, clock);
     if (!ended["metrics_whole"].get<bool>()) training.observer.note(kDamagedMetrics);
     take_ending(ended, result);
+    if (job.fresh) take_reads(directory, result);
     trained.record["bill"] = ended["bill"];
     result.seconds_by_phase = seconds_of(directory, training.rounds_done);
     remove_job(opened->store, job, false);
@@ -243,6 +251,7 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   for (const std::string& note : run.notes) observer.note(note);
   const auto opened = place.open();
   job::LoadedRun loaded = job::load(run, {nullptr, threads}, observer);
+  job::check_replay(run, loaded.part);
   const auto learner = job::make_learner(run, loaded, observer);
   observer.step("submitting");
   job::Training training{spec, *run.entry, run.parameters, *learner, loaded.part, observer};
@@ -250,12 +259,14 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   training.seed = run.seed;
   training.staleness = run.bound.staleness;
   training.replayed = run.replayed.get();
+  training.clocks = job::clock_options(run, loaded.part);
   training.rounds_done = run.resumed ? run.resumed->rounds : 0;
   if (run.resumed && !loaded.other_data) training.resumed_from = run.resumed->state_path;
   Json record = {{"learner", run.entry->name},
                  {"parameters", run.parameters},
                  {"seed", run.seed},
                  {"staleness", run.bound.staleness},
+                 {"reads", run.is_fresh() ? "fresh" : "fixed"},
                  {"runtime", job::runtime_name(job::Medium::kStorage)},
                  {"data", job::shape_json(loaded.part)},
                  {"seconds", {{"load", loaded.load_s}}}};
@@ -300,6 +311,7 @@ Json fetch_result(OpenStore& opened, const JobRecord& job, const Prices& prices,
   const std::filesystem::path metrics = directory.path() / "metrics.jsonl";
   const std::string before = std::filesystem::exists(metrics) ? base::read_file(metrics) : "";
   directory.write_metrics(before + result->metrics);
+  if (!result->reads.empty()) directory.write_reads(result->reads);  // before the model names it
   write_model(*opened.store.blobs, job, *result, directory, clock);
   Json ended = result->ended;
   ended["metrics_whole"] = result->metrics_whole;

@@ -99,6 +99,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
   job.parameters = submission.parameters;
   job.seed = submission.seed;
   job.staleness = submission.staleness;
+  job.fresh = submission.fresh;
   if (!submission.reads.empty()) {
     base::Sha256 hash;
     hash.add(std::span<const std::byte>(submission.reads));

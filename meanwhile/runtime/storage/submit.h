@@ -19,9 +19,11 @@ struct Submission {
   learn::RoundLearner& learner;      // not attached; in the state to begin from
   Json parameters = Json::object();
   std::uint64_t seed = 0;
-  int staleness = 0;                  // that the learner was made with
-  std::vector<std::byte> reads = {};  // the record of reads that it repeats; empty: none
-  std::int64_t rounds_done = 0;       // behind that state
+  int staleness = 0;   // that the learner was made with
+  bool fresh = false;  // reads see what has arrived
+  // The record of reads that it repeats, or goes on from if it is fresh; empty: none.
+  std::vector<std::byte> reads = {};
+  std::int64_t rounds_done = 0;  // behind that state
   // The file of that state, beside which the memory of shards lies. Empty: a new run.
   std::filesystem::path resumed_from = {};
   double lease_s = 30;

@@ -179,7 +179,9 @@ Wait WorkerMachine::next_wait() const {
     case Doing::kJoining:
       return {Awaits::kState, by(slow_due_s_)};
     case Doing::kRounds:
-      if (!runner_.missing_blob().empty()) return {Awaits::kRows, by(step_.rows_due_s)};
+      if (!runner_.missing_blob().empty() || is_among_clocks()) {
+        return {Awaits::kRows, by(step_.rows_due_s)};
+      }
       // The reducer wakes a root. All else is looked at now and then.
       return {Awaits::kTotal, holds_root() ? latest_s : by(pace_.due_s())};
     case Doing::kComputed:
@@ -234,19 +236,20 @@ bool WorkerMachine::must_look() const {
 // A step takes about as long as the one before, and as this worker's own share.
 bool WorkerMachine::is_late() const {
   if (!in_rounds()) return false;
-  const double late_s =
-      usual_s_ < 0 ? job_.lease_s
-                   : std::max(kSlowAtLeastSeconds, kSlow * std::max(usual_s_, step_.work_s));
-  return now_s_ - step_.begin_s >= late_s && now_s_ - step_.late_listed_s >= kSlowAtLeastSeconds;
+  double late_s = usual_s_ < 0
+                      ? job_.lease_s
+                      : std::max(kSlowAtLeastSeconds, kSlow * std::max(usual_s_, step_.work_s));
+  if (runner_.in_stretch()) late_s = std::max(kSlowAtLeastSeconds, kSlow * clock_s_);
+  return now_s_ - moved_s() >= late_s && now_s_ - step_.late_listed_s >= kSlowAtLeastSeconds;
 }
 
 bool WorkerMachine::must_repair() const {
   return holds_tasks() && (!presence_.pending() || now_s_ >= presence_.due_s()) &&
-         now_s_ - std::max(step_.begin_s, step_.repaired_s) > 2 * job_.lease_s;
+         now_s_ - std::max(moved_s(), step_.repaired_s) > 2 * job_.lease_s;
 }
 
 bool WorkerMachine::is_out_of_time() const {
-  return is_running() && now_s_ - step_.begin_s >= options_.timeout_s;
+  return is_running() && now_s_ - moved_s() >= options_.timeout_s;
 }
 
 }  // namespace meanwhile::runtime

@@ -25,6 +25,7 @@ std::set<int> WorkerMachine::held_shards() const {
 
 std::set<int> WorkerMachine::held_without(const std::set<int>& made) const {
   std::set<int> open = held_shards();
+  open.insert(step_.adopted.begin(), step_.adopted.end());
   std::erase_if(open, [&](int shard) { return made.count(shard) != 0; });
   return open;
 }
@@ -48,7 +49,7 @@ Json WorkerMachine::about(double now_s) const {
 bool WorkerMachine::is_over(std::int64_t step, bool asks_workers) {
   if (!store_.blobs->list(names_.total(step)).empty()) return true;
   const auto next = store_.blobs->list(names_.round(step + 1));
-  if (next.empty() || job_.staleness == 0) return !next.empty();
+  if (next.empty() || !job_.works_ahead()) return !next.empty();
   const auto is_sum = [&](const storage::BlobInfo& blob) {
     return blob.name.starts_with(names_.sums(step + 1)) || blob.name == names_.total(step + 1);
   };
@@ -130,6 +131,7 @@ bool WorkerMachine::make_updates() {
     pace_.begin_now(now_s_);
     if (holds_root() ? absorb_own_total() : absorb_total()) return true;
   }
+  if (runner_.in_stretch()) return do_clocks();
   const double begin_s = environment_.time_s();
   const std::int64_t before = result_.updates;
   if (!make_updates_of(open_shards(), held_shards())) {
@@ -234,7 +236,9 @@ bool WorkerMachine::absorb_total() {
 void WorkerMachine::absorb(const exchange::Update& total) {
   const std::int64_t step = runner_.step();
   const double begin_s = environment_.time_s();
-  const learn::Outcome outcome = runner_.absorb(total);
+  const std::vector<ShardRunner::Settled> settled = runner_.absorb(total);
+  const learn::Outcome& outcome = settled.back().outcome;
+  const std::int64_t rounds_before = runner_.rounds() - std::ssize(settled);
   const double end_s = environment_.time_s();
   ++result_.steps_done;
   const double seconds = end_s - step_.begin_s;
@@ -246,23 +250,36 @@ void WorkerMachine::absorb(const exchange::Update& total) {
     archive_.add_preparing(step, seconds);
   } else {
     last_outcome_ = outcome;
-    published_round_s_ = seconds;
+    // The rounds of a stretch have equal parts of its time.
+    const auto rounds = static_cast<double>(settled.size());
+    published_round_s_ = seconds / rounds;
     // All but the work on rows and absorb() is for meeting the others.
     const double work_s = std::max(0.0, step_.work_s - step_.put_s / runner_.threads());
-    Json line = job::round_line(
-        outcome, {.round = runner_.rounds(),
-                  .work_s = work_s,
-                  .exchange_s = seconds - work_s - (end_s - begin_s),
-                  .seconds = seconds,
-                  .elapsed_s = archive_.elapsed_s(),
-                  .predicted = job_.about.contains("predicted") ? job_.about["predicted"] : Json(),
-                  .more = {{"step", step},
-                           {"storage",
-                            {{"worker", options_.id},
-                             {"ahead_seconds", step_.ahead_s},
-                             {"polls", budget_.polls()},
-                             {"usage", to_json(meter_.usage())}}}}});
-    archive_.add({step, std::move(line)});
+    for (std::size_t i = 0; i < settled.size(); ++i) {
+      const bool scores = settled[i].outcome.phase == learn::Phase::kScore;
+      Json more = {{"step", step},
+                   {"storage",
+                    {{"worker", options_.id},
+                     {"ahead_seconds", step_.ahead_s},
+                     {"polls", budget_.polls()},
+                     {"usage", to_json(meter_.usage())}}}};
+      if (!settled[i].histogram.empty()) {
+        more["staleness"] = job::staleness_json(settled[i].histogram, settled[i].waits_saved);
+      }
+      archive_.add(
+          {step,
+           job::round_line(
+               settled[i].outcome,
+               {.round =
+                    scores ? runner_.rounds() : rounds_before + static_cast<std::int64_t>(i) + 1,
+                .work_s = work_s / rounds,
+                .exchange_s = (seconds - work_s - (end_s - begin_s)) / rounds,
+                .seconds = seconds / rounds,
+                .elapsed_s =
+                    archive_.elapsed_s() - seconds * (rounds - static_cast<double>(i) - 1) / rounds,
+                .predicted = job_.about.contains("predicted") ? job_.about["predicted"] : Json(),
+                .more = std::move(more)})});
+    }
   }
   if (outcome.done()) doing_ = Doing::kComputed;
   if (!outcome.done() && runner_.saves_memory()) {
@@ -286,8 +303,16 @@ bool WorkerMachine::take_tasks() {
   return share_.take(now_s_, now_s_ - step_.idle_since_s, step_.work_s, runner_.threads());
 }
 
+// Idle workers begin at different shards.
+std::size_t WorkerMachine::place_among(std::size_t shards) const {
+  base::Sha256 hash;
+  hash.add(options_.id);
+  return static_cast<std::size_t>(hash.digest()[0]) % shards;
+}
+
 // Makes a late update in another worker's place. The first copy wins, and both are equal.
 bool WorkerMachine::redo_late_update() {
+  if (runner_.in_stretch()) return adopt_late_shard();
   step_.late_listed_s = now_s_;
   std::vector<int> late = missing_updates(*store_.blobs, job_, runner_.step());
   const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };
@@ -296,10 +321,7 @@ bool WorkerMachine::redo_late_update() {
     std::erase_if(late, is_made);
   }
   if (late.empty()) return false;
-  // Idle workers begin at different shards.
-  base::Sha256 hash;
-  hash.add(options_.id);
-  const auto at = static_cast<std::size_t>(hash.digest()[0]) % late.size();
+  const std::size_t at = place_among(late.size());
   // As if it were not held: a shard is not worked on twice with the caches of one step.
   std::set<int> held = held_shards();
   if (is_made(late[at])) held.erase(late[at]);
