@@ -86,6 +86,7 @@ class WorkingSetStage final : public LinearStage {
   void measure_gap(const DualSums& sums, double objective);
   void screen();
   bool next_penalty(const Outcome& outcome);
+  double violation_at(std::size_t place) const;
   void choose_block();
   void drop_from_block(std::size_t joining);
   void keep_in_block(const std::vector<std::size_t>& positions);
@@ -456,15 +457,20 @@ void WorkingSetStage::drop_from_block(std::size_t joining) {
   std::vector<Candidate> weighted;
   for (std::size_t i = 0; i < set_.columns.size(); ++i) {
     const auto column = static_cast<std::size_t>(set_.columns[i]);
-    const double w = fit_.w[column];
-    if (w == 0) continue;
-    const std::int64_t place = place_of(set_.live, set_.columns[i]);
-    const double slope = gradient_[static_cast<std::size_t>(place)] + l2_of(column) * w;
-    weighted.push_back(
-        {static_cast<std::int32_t>(i), std::abs(slope + std::copysign(l1_of(column), w))});
+    if (fit_.w[column] == 0) continue;
+    const auto place = static_cast<std::size_t>(place_of(set_.live, set_.columns[i]));
+    weighted.push_back({static_cast<std::int32_t>(i), violation_at(place)});
   }
   const std::vector<std::int32_t> top = top_candidates(std::move(weighted), most() - joining);
   keep_in_block({top.begin(), top.end()});
+}
+
+// How far the subgradient of a live column is from zero.
+double WorkingSetStage::violation_at(std::size_t place) const {
+  const auto column = static_cast<std::size_t>(set_.live[place]);
+  const double w = fit_.w[column], slope = gradient_[place] + l2_of(column) * w;
+  if (w != 0) return std::abs(slope + std::copysign(l1_of(column), w));
+  return std::abs(slope) - l1_of(column);
 }
 
 void WorkingSetStage::choose_block() {
@@ -485,26 +491,24 @@ void WorkingSetStage::choose_block() {
   std::vector<Candidate> violating, weighted;
   for (std::size_t i = 0; i < set_.live.size(); ++i) {
     const auto column = static_cast<std::size_t>(set_.live[i]);
-    const double w = fit_.w[column], norm = norm_of(column);
+    const double norm = norm_of(column);
     if (inside[i] || norm == 0) continue;
-    if (w != 0) {
-      const double slope = gradient_[i] + l2_of(column) * w;
-      weighted.push_back({set_.live[i], std::abs(slope + std::copysign(l1_of(column), w)) / norm});
-      continue;
-    }
-    const double violation = std::abs(gradient_[i]) - l1_of(column);
+    const double violation = violation_at(i);
     if (violation > 0) violating.push_back({set_.live[i], violation / norm});
+    if (fit_.w[column] != 0) weighted.push_back({set_.live[i], violation / norm});
   }
   std::size_t weights = weighted.size();
-  for (const std::int32_t column : set_.columns)
+  for (const std::int32_t column : set_.columns) {
     weights += fit_.w[static_cast<std::size_t>(column)] != 0;
-  const std::size_t joining =
-      std::min({violating.size(), std::clamp(weights, kFirstColumns, kMostColumns), most() / 2});
+  }
+  const std::size_t joining = std::min(
+      {violating.size(), std::clamp(weights, kFirstColumns, kMostColumns), most() / 2});
   std::vector<std::int32_t> fresh = top_candidates(std::move(violating), joining);
   if (set_.columns.size() + joining > most()) drop_from_block(joining);
-  // Weights outside of the block, where it is too small for all of them.
-  const std::size_t room =
-      std::min(most() - set_.columns.size() - fresh.size(), squared() ? kMostColumns : most());
+  // Weights that violate nothing belong to the block, too, while it has room.
+  std::erase_if(weighted, [&](const Candidate& one) { return place_of(fresh, one.column) >= 0; });
+  const std::size_t room = std::min(most() - set_.columns.size() - fresh.size(),
+                                    squared() ? kMostColumns : most());
   const std::vector<std::int32_t> more = top_candidates(std::move(weighted), room);
   fresh.insert(fresh.end(), more.begin(), more.end());
   std::sort(fresh.begin(), fresh.end());
