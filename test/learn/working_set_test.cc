@@ -1,4 +1,5 @@
-// Working sets against a verifier that shares no code with them, and what their optima must satisfy.
+// Working sets against a verifier that shares no code with them, and what their optima must
+// satisfy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

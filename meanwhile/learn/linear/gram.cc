@@ -1,10 +1,10 @@
 // Coordinate descent on a Gram matrix: returns the weights of a block.
 //
-// A coordinate costs one look at its slope, and a column of the matrix when it moves. Most of a block
-// stays at zero: sweeps over the whole block alternate with many over the weights that are not, whose
-// part of the matrix is packed. These are accelerated by Anderson's extrapolation of K sweeps, which
-// is taken where it lowers the objective; slopes are affine in the weights, so they are extrapolated
-// with them. After each packed stretch all slopes are computed afresh.
+// A coordinate costs one look at its slope, and a column of the matrix when it moves. Most of a
+// block stays at zero: sweeps over the whole block alternate with many over the weights that are
+// not, whose part of the matrix is packed. These are accelerated by Anderson's extrapolation of K
+// sweeps, which is taken where it lowers the objective; slopes are affine in the weights, so they
+// are extrapolated with them. After each packed stretch all slopes are computed afresh.
 //
 // Bertrand and Massias, "Anderson acceleration of coordinate descent" (2021)
 #include "meanwhile/learn/linear/gram.h"
@@ -86,8 +86,7 @@ struct Sweeps {
 class Packed {
  public:
   Packed(const BlockProblem& problem, std::span<const double> own, std::span<const double> w,
-         std::span<const double> q)
-      : problem_(problem) {
+         std::span<const double> q) {
     for (std::size_t j = 0; j < w.size(); ++j) {
       if (w[j] != 0 && own[j] > 0) positions_.push_back(j);
     }
@@ -203,7 +202,6 @@ class Packed {
     return true;
   }
 
-  const BlockProblem& problem_;
   std::vector<std::size_t> positions_;
   std::vector<double> matrix_, w_at_start_, q_at_start_;
   Sweeps sweeps_;

@@ -2,9 +2,9 @@
 //
 //   minimise over w   (w - v)' G (w - v) / 2 + g' (w - v) + sum of l1_j |w_j| + l2_j / 2 w_j^2
 //
-// with v where the gradient g was taken. For squared loss it is the objective; for other losses, with
-// rows weighted by their second derivatives, its model near v. An intercept is eliminated: it is the
-// best one for every w, which makes columns as good as centred.
+// with v where the gradient g was taken. For squared loss it is the objective; for other losses,
+// with rows weighted by their second derivatives, its model near v. An intercept is eliminated: it
+// is the best one for every w, which makes columns as good as centred.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +49,8 @@ struct BlockProblem {
   std::span<const double> slopes;  // g
   std::span<const double> start;   // v
   std::span<const double> l1, l2;
-  // Of the intercept, where there is one: products with the columns, its own second derivative, its
-  // slope.
+  // Of the intercept, where there is one: products with the columns, its own second derivative,
+  // its slope.
   bool intercept = false;
   std::span<const double> cross = {};
   double own = 0, slope = 0;

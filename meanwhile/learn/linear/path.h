@@ -1,4 +1,5 @@
-// A path of penalties: from the one that leaves no weight down to a part of it, evenly in logarithm.
+// A path of penalties: from the one that leaves no weight down to a part of it, evenly in
+// logarithm.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct PathPoint {
 // Penalty `i` of `count`. REQUIRES: 0 <= i < count, count >= 2.
 double path_penalty(double largest, double ratio, std::int64_t count, std::size_t i);
 
-// The point with the lowest held-out loss, the first of equal ones; without held-out rows the last.
-// REQUIRES: not empty.
+// The point with the lowest held-out loss, the first of equal ones; without held-out rows the
+// last. REQUIRES: not empty.
 std::size_t chosen_point(const std::vector<PathPoint>& path);
 
 Json path_json(const std::vector<PathPoint>& path);

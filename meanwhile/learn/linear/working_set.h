@@ -3,9 +3,9 @@
 //   gradient   slopes of all live columns, the gap; stop, screen, choose a block by KKT violation
 //   gram       the products of the block's columns; its weights are solved for in absorb
 //
-// Squared loss keeps the products of a block, and a round of `gram` brings those of new columns alone.
-// Other losses take a Newton step on the block, with products weighted by second derivatives; a step
-// that does not lower the objective enough is halved.
+// Squared loss keeps the products of a block, and a round of `gram` brings those of new columns
+// alone. Other losses take a Newton step on the block, with products weighted by second
+// derivatives; a step that does not lower the objective enough is halved.
 #pragma once
 
 #include <cstdint>

@@ -2,11 +2,13 @@
 //
 // squared        s = scale (z - y - shift); f*(s) = s^2 / 2 + s y
 // squared hinge  s = -y u, u = factor scale 2 max(0, 1 - yz); f*(s) = u^2 / 4 - u
-// logistic       s = -y u, u = factor scale / (1 + exp(yz)); f*(s) = u log u + (1 - u) log(1 - u) = h(u)
+// logistic       s = -y u, u = factor scale / (1 + exp(yz)); f*(s) = u log u + (1 - u) log(1 - u)
+// = h(u)
 //
-// The first two are polynomials of the scale, so one pass over the rows serves for every scale. The
-// scale of h is known only after the pass, when gradients are summed: h(k u) is bounded from above, by
-// convexity (k h(u), since h(0) = 0) and by Taylor with the remainder h'' <= 1 / (v (1 - v)):
+// The first two are polynomials of the scale, so one pass over the rows serves for every scale.
+// The scale of h is known only after the pass, when gradients are summed: h(k u) is bounded from
+// above, by convexity (k h(u), since h(0) = 0) and by Taylor with the remainder h'' <= 1 / (v (1 -
+// v)):
 //   h(k u) <= h(u) - (1 - k) u h'(u) + (1 - k)^2 / (2 k) exp(-yz).
 // Either makes the bound lower, never wrong.
 #include "meanwhile/learn/linear/working_set_gap.h"
@@ -113,8 +115,8 @@ double best_scale(Loss loss, const DualSums& sums, const DualPoint& point) {
 
 void choose_scale(Loss loss, const DualSums& sums, double weight,
                   std::span<const DualColumn> columns, DualPoint& point) {
-  // With L2 every scale is allowed, and a good one is that of the lasso whose rows have one more for
-  // each column.
+  // With L2 every scale is allowed, and a good one is that of the lasso whose rows have one more
+  // for each column.
   double most = std::numeric_limits<double>::infinity();
   bool constrained = false;
   for (const DualColumn& column : columns) {

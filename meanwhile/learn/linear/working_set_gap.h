@@ -3,10 +3,13 @@
 // With s_i a slope for each row (f* the conjugate of the loss, W the sum of weights) the dual is
 //
 //   D(s) = -(1/W) sum of weight_i f*(s_i)  -  sum over columns of penalty*(t_j),
-//   t_j  = -(1/W) sum of weight_i s_i x_ij,        sum of weight_i s_i = 0 where there is an intercept
+//   t_j  = -(1/W) sum of weight_i s_i x_ij,
 //
-// and D(s) <= minimum <= P(w, b) for every s that the constraints allow: |t_j| <= l1_j where there is
-// no L2. The slopes of a model nearly are such an s; they are balanced, for the intercept, and scaled.
+// where the sum of weight_i s_i is 0 if there is an intercept,
+//
+// and D(s) <= minimum <= P(w, b) for every s that the constraints allow: |t_j| <= l1_j where there
+// is no L2. The slopes of a model nearly are such an s; they are balanced, for the intercept, and
+// scaled.
 #pragma once
 
 #include <array>
@@ -39,7 +42,8 @@ struct DualPoint {
   double scale = 1;
   double value = 0;  // of the dual
 
-  // t_j / scale. `gradient`: sums of weight * slope * x by side; `mean`: weighted mean of the column.
+  // t_j / scale. `gradient`: sums of weight * slope * x by side; `mean`: weighted mean of the
+  // column.
   double along(std::span<const double> gradient, double mean, double weight) const {
     const double sum = gradient.size() == 1 ? gradient[0] - shift * mean * weight
                                             : factor[0] * gradient[0] + factor[1] * gradient[1];

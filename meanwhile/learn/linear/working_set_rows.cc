@@ -1,6 +1,6 @@
-// Cost: a gradient looks twice at each value that is kept; a Gram matrix once, and adds a product for
-// each pair of columns of the block that a row has, one of which is new. A row of few such columns is
-// cheap however large the block is.
+// Cost: a gradient looks twice at each value that is kept; a Gram matrix once, and adds a product
+// for each pair of columns of the block that a row has, one of which is new. A row of few such
+// columns is cheap however large the block is.
 #include "meanwhile/learn/linear/working_set_rows.h"
 
 #include <type_traits>

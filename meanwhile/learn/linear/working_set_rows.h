@@ -1,8 +1,8 @@
 // The training rows of a shard as a working set sees them: passes that look at some columns alone.
 //
 // Every sum adds in the order of the rows, and of the columns within a row, and a column that is
-// left out has a weight of 0. So a copy of the rows with fewer columns, which is a cache, gives the
-// same bits as the rows themselves.
+// left out has a weight of 0. So a copy of the rows with fewer columns, which is a cache, gives
+// the same bits as the rows themselves.
 #pragma once
 
 #include <cstdint>

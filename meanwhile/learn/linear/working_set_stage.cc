@@ -1,22 +1,24 @@
-// L1 by working sets: returns a model whose duality gap is at most `tol` times the objective of the
-// model without weights, or the models of a path of penalties.
+// L1 by working sets: returns a model whose duality gap is at most `tol` times the objective of
+// the model without weights, or the models of a path of penalties.
 //
-// A round takes the gradient at the model and so the gap (working_set_gap.h). Columns that no optimum
-// can use leave for good. Of the others, those that violate the optimality conditions most, for what
-// a column alone would bring, join those of the model in a block; a second round sums the products of
-// the block's columns, and everybody solves the block exactly, by coordinate descent on these
-// (gram.h), so that what columns do to each other is computed, not avoided. The block doubles the
-// number of weights from round to round. Margins are computed afresh from the model each time:
-// nothing is carried along that a restart would have to repeat.
+// A round takes the gradient at the model and so the gap (working_set_gap.h). Columns that no
+// optimum can use leave for good. Of the others, those that violate the optimality conditions
+// most, for what a column alone would bring, join those of the model in a block; a second round
+// sums the products of the block's columns, and everybody solves the block exactly, by coordinate
+// descent on these (gram.h), so that what columns do to each other is computed, not avoided. The
+// block doubles the number of weights from round to round. Margins are computed afresh from the
+// model each time: nothing is carried along that a restart would have to repeat.
 //
-// A round costs a pass over the live columns; products cost, for each row, the square of how many of
-// the block's columns it has.
+// A round costs a pass over the live columns; products cost, for each row, the square of how many
+// of the block's columns it has.
 //
 // Massias, Gramfort, Salmon, "Celer: a fast solver for the lasso with dual extrapolation" (2018);
 // Ndiaye and others, "Gap safe screening rules for sparsity enforcing penalties" (2017)
 //
-// Update of `gradient`: slopes by column, of each side | sums for the dual, tail. Of `gram`: nothing
-// | products, sums of new columns, weight.
+// Update of `gradient`: slopes by column, of each side | sums for the dual, tail. Of `gram`:
+// nothing | products, sums of new columns, weight.
+#include "meanwhile/learn/linear/working_set_stage.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,95 +26,17 @@
 #include <limits>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/learn/linear/working_set.h"
 
 namespace meanwhile::learn::linear {
 
 namespace {
 
-constexpr std::size_t kFirstColumns = 128;  // that join at least, where so many violate
-constexpr std::size_t kMostColumns = 1024;  // that join at once, at most
-constexpr double kBlockPart = 0.3;   // of the gap that is asked for: what a block may be off by
-constexpr int kMostEpochs = 20'000;  // of a block
-constexpr double kEnough = 1e-4;     // of the predicted decrease: a Newton step is taken
-constexpr double kShortest = 1e-9;   // a Newton step is given up
+constexpr double kEnough = 1e-4;    // of the predicted decrease: a Newton step is taken
+constexpr double kShortest = 1e-9;  // a Newton step is given up
 constexpr std::int64_t kMostStalled = 3;
 constexpr double kRounding = 1e-15;  // of an objective
 
-class WorkingSetStage final : public LinearStage {
- public:
-  using LinearStage::LinearStage;
-  StageName name() const override { return StageName::kWorkingSet; }
-
-  void begin() override;
-  exchange::UpdateShape update_shape() const override;
-  void work(int shard, exchange::Update& update) const override;
-  StageName absorb(const exchange::Update& total, Outcome& outcome) override {
-    if (set_.phase == WorkingSetPhase::kGram) {
-      absorb_gram(total, outcome);
-    } else {
-      absorb_gradient(total, outcome);
-    }
-    number_columns();
-    return StageName::kWorkingSet;
-  }
-  StageName finish(Outcome& outcome) override;
-  void save(State& state) const override { linear::save(set_, state, packed_gram_); }
-  void load(const data::SafetensorsFile& file, const Json& progress) override {
-    linear::load(set_, file, progress, fit_.w.size() - 1);
-  }
-
- private:
-  bool squared() const { return fit_.problem.loss.loss == Loss::kSquared; }
-  std::size_t sides() const { return !squared() && fit_.problem.intercept ? 2 : 1; }
-  std::size_t fresh() const { return set_.columns.size() - set_.known; }
-  std::size_t most() const { return static_cast<std::size_t>(fit_.parameters.block); }
-  double& intercept() { return fit_.w[fit_.problem.intercepts()]; }
-  double intercept() const { return fit_.w[fit_.problem.intercepts()]; }
-  double l1_of(std::size_t column) const { return fit_.l1() * fit_.penalty_of(column); }
-  double l2_of(std::size_t column) const {
-    const double factor = fit_.penalty_of(column);
-    return fit_.parameters.l2 * factor * factor;
-  }
-  double norm_of(std::size_t column) const;
-  bool is_constant(std::size_t column) const;
-  std::vector<std::int32_t> all_live() const;
-  void settle_null(const DualSums& sums, double objective);
-  double target() const { return std::max(fit_.parameters.tol * set_.null_objective, set_.noise); }
-
-  void absorb_gradient(const exchange::Update& total, Outcome& outcome);
-  void read_gradient(const exchange::Update& total, const DualSums& sums);
-  bool step_is_taken(double objective, Outcome& outcome);
-  void measure_gap(const DualSums& sums, double objective);
-  void screen();
-  bool next_penalty(const Outcome& outcome);
-  double violation_at(std::size_t place) const;
-  void choose_block();
-  void drop_from_block(std::size_t joining);
-  void keep_in_block(const std::vector<std::size_t>& positions);
-  void absorb_gram(const exchange::Update& total, Outcome& outcome);
-  bool solve();
-  void end(std::string because) { fit_.progress.ended = {Ending::kConverged, std::move(because)}; }
-  void number_columns();
-
-  WorkingSet set_;
-  mutable std::vector<double> packed_gram_;
-
-  // Of the last gradient, by live column; used within absorb().
-  std::vector<double> gradient_;  // of the mean loss
-  std::vector<DualColumn> dual_columns_;
-  DualPoint dual_;
-  std::vector<double> scratch_;
-
-  // Follow from the above and the model.
-  std::size_t all_columns_ = 0;  // that may be live
-  Numbering numbering_;
-  std::int64_t versions_ = 0;
-  std::vector<double> w_;             // in the numbering
-  std::vector<std::int32_t> places_;  // of live columns, in the numbering
-  std::vector<std::int32_t> slots_;   // of the numbering's columns, in the block
-  mutable std::vector<KeptRows> kept_;
-};
+}  // namespace
 
 void WorkingSetStage::begin() {
   const std::size_t D = static_cast<std::size_t>(fit_.problem.cols);
@@ -436,156 +360,6 @@ bool WorkingSetStage::next_penalty(const Outcome& outcome) {
   return true;
 }
 
-// Keeps these positions of the block, ascending.
-void WorkingSetStage::keep_in_block(const std::vector<std::size_t>& positions) {
-  std::vector<std::size_t> known;
-  for (const std::size_t position : positions) {
-    if (position < set_.known) known.push_back(position);
-  }
-  for (std::size_t i = 0; i < positions.size(); ++i) set_.columns[i] = set_.columns[positions[i]];
-  set_.columns.resize(positions.size());
-  if (known.size() == set_.known) return;
-  for (std::size_t i = 0; i < known.size(); ++i) set_.cross[i] = set_.cross[known[i]];
-  set_.cross.resize(known.size());
-  set_.gram.keep(known);
-  set_.known = known.size();
-}
-
-// Makes room in the block: columns without a weight go first; then those that the last solution left
-// nearest to their optimum.
-void WorkingSetStage::drop_from_block(std::size_t joining) {
-  std::vector<Candidate> weighted;
-  for (std::size_t i = 0; i < set_.columns.size(); ++i) {
-    const auto column = static_cast<std::size_t>(set_.columns[i]);
-    if (fit_.w[column] == 0) continue;
-    const auto place = static_cast<std::size_t>(place_of(set_.live, set_.columns[i]));
-    weighted.push_back({static_cast<std::int32_t>(i), violation_at(place)});
-  }
-  const std::vector<std::int32_t> top = top_candidates(std::move(weighted), most() - joining);
-  keep_in_block({top.begin(), top.end()});
-}
-
-// How far the subgradient of a live column is from zero.
-double WorkingSetStage::violation_at(std::size_t place) const {
-  const auto column = static_cast<std::size_t>(set_.live[place]);
-  const double w = fit_.w[column], slope = gradient_[place] + l2_of(column) * w;
-  if (w != 0) return std::abs(slope + std::copysign(l1_of(column), w));
-  return std::abs(slope) - l1_of(column);
-}
-
-void WorkingSetStage::choose_block() {
-  // Squared loss keeps a block, but for columns that were screened; others begin with the weights.
-  std::vector<std::size_t> stay;
-  if (!squared()) {
-    set_.columns.clear();
-    set_.known = 0, set_.gram.clear(), set_.cross.clear();
-  }
-  for (std::size_t i = 0; i < set_.columns.size(); ++i) {
-    if (place_of(set_.live, set_.columns[i]) >= 0) stay.push_back(i);
-  }
-  keep_in_block(stay);
-  std::vector<bool> inside(set_.live.size());
-  for (const std::int32_t column : set_.columns) {
-    inside[static_cast<std::size_t>(place_of(set_.live, column))] = true;
-  }
-  std::vector<Candidate> violating, weighted;
-  for (std::size_t i = 0; i < set_.live.size(); ++i) {
-    const auto column = static_cast<std::size_t>(set_.live[i]);
-    const double norm = norm_of(column);
-    if (inside[i] || norm == 0) continue;
-    const double violation = violation_at(i);
-    if (violation > 0) violating.push_back({set_.live[i], violation / norm});
-    if (fit_.w[column] != 0) weighted.push_back({set_.live[i], violation / norm});
-  }
-  std::size_t weights = weighted.size();
-  for (const std::int32_t column : set_.columns) {
-    weights += fit_.w[static_cast<std::size_t>(column)] != 0;
-  }
-  const std::size_t joining = std::min(
-      {violating.size(), std::clamp(weights, kFirstColumns, kMostColumns), most() / 2});
-  std::vector<std::int32_t> fresh = top_candidates(std::move(violating), joining);
-  if (set_.columns.size() + joining > most()) drop_from_block(joining);
-  // Weights that violate nothing belong to the block, too, while it has room.
-  std::erase_if(weighted, [&](const Candidate& one) { return place_of(fresh, one.column) >= 0; });
-  const std::size_t room = std::min(most() - set_.columns.size() - fresh.size(),
-                                    squared() ? kMostColumns : most());
-  const std::vector<std::int32_t> more = top_candidates(std::move(weighted), room);
-  fresh.insert(fresh.end(), more.begin(), more.end());
-  std::sort(fresh.begin(), fresh.end());
-  set_.columns.insert(set_.columns.end(), fresh.begin(), fresh.end());
-  set_.slopes.clear();
-  for (const std::int32_t column : set_.columns) {
-    set_.slopes.push_back(gradient_[static_cast<std::size_t>(place_of(set_.live, column))]);
-  }
-  if (!squared() || this->fresh() > 0) set_.phase = WorkingSetPhase::kGram;
-}
-
-void WorkingSetStage::absorb_gram(const exchange::Update& total, Outcome& outcome) {
-  outcome.phase = Phase::kPrepare;
-  const std::span<const double> rest = total.dense<double>(kRest);
-  const std::size_t known = set_.known, more = fresh(), products = packed_size(known, more);
-  const double W = set_.weight;
-  set_.gram.grow(more);
-  for (std::size_t a = 0; a < more; ++a) {
-    const double* from = rest.data() + packed_row(known, a);
-    for (std::size_t b = 0; b <= known + a; ++b) set_.gram.set(known + a, b, from[b] / W);
-    set_.cross.push_back(rest[products + a] / W);
-  }
-  set_.known = set_.columns.size();
-  set_.phase = WorkingSetPhase::kGradient;
-  if (squared()) {
-    solve();
-    return;
-  }
-  set_.before.clear();
-  for (const std::int32_t column : set_.columns)
-    set_.before.push_back(fit_.w[static_cast<std::size_t>(column)]);
-  set_.intercept_before = intercept();
-  set_.before_objective = set_.last_objective;
-  set_.own = rest.back() / W;
-  const bool moved = solve();
-  set_.moves.clear();
-  for (std::size_t i = 0; i < set_.columns.size(); ++i) {
-    set_.moves.push_back(fit_.w[static_cast<std::size_t>(set_.columns[i])] - set_.before[i]);
-  }
-  set_.intercept_move = intercept() - set_.intercept_before;
-  set_.length = 1;
-  set_.trying = moved;
-  set_.known = 0, set_.gram.clear(), set_.cross.clear();
-}
-
-// Solves the block. Returns whether the model changed.
-bool WorkingSetStage::solve() {
-  const std::size_t size = set_.columns.size();
-  std::vector<double> start(size), l1(size), l2(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    const auto column = static_cast<std::size_t>(set_.columns[i]);
-    start[i] = fit_.w[column], l1[i] = l1_of(column), l2[i] = l2_of(column);
-  }
-  const BlockProblem problem{.gram = set_.gram,
-                             .slopes = set_.slopes,
-                             .start = start,
-                             .l1 = l1,
-                             .l2 = l2,
-                             .intercept = fit_.problem.intercept,
-                             .cross = set_.cross,
-                             .own = squared() ? 1 : set_.own,
-                             .slope = set_.intercept_slope};
-  // l1 |w| is below the objective, so violations of this size make a gap of kBlockPart of the target.
-  const double tolerance =
-      kBlockPart * fit_.l1() * target() / std::max(set_.null_objective, 1e-300);
-  const BlockSolution solution = solve_block(problem, tolerance, kMostEpochs);
-  bool moved = solution.intercept_move != 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    moved |= solution.w[i] != start[i];
-    fit_.w[static_cast<std::size_t>(set_.columns[i])] = solution.w[i];
-  }
-  intercept() += solution.intercept_move;
-  set_.predicted = std::max(0.0, solution.decrease);
-  set_.scored = !moved;
-  return moved;
-}
-
 StageName WorkingSetStage::finish(Outcome& outcome) {
   const Ended& ended = fit_.progress.ended;
   if (!fit_.path.empty()) {
@@ -604,8 +378,6 @@ StageName WorkingSetStage::finish(Outcome& outcome) {
   fit_.done = true;
   return StageName::kWorkingSet;
 }
-
-}  // namespace
 
 std::unique_ptr<LinearStage> working_set_stage(Fit& fit) {
   return std::make_unique<WorkingSetStage>(fit);
