@@ -45,6 +45,10 @@ std::unique_ptr<LinearStage> working_set_stage(Fit& fit);
 std::unique_ptr<LinearStage> prune_stage(Fit& fit);
 std::unique_ptr<LinearStage> score_stage(Fit& fit);
 
+// Gradients that a working set takes, about: the block doubles from round to round, and each penalty
+// of a path begins where the last one ended.
+double working_set_rounds(const Fit& fit);
+
 // --- averaging as moves that add (moves.cc)
 
 // Whether averaged models are such a sum: adaptive rates weigh shards by what they learned, l1 ends

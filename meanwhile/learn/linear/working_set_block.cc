@@ -18,6 +18,9 @@ constexpr std::size_t kMostColumns = 1024;  // that join at once, at most
 constexpr double kBlockPart = 0.3;          // of the gap asked for: what a block may be off by
 constexpr int kMostEpochs = 20'000;         // of a block
 
+// For plans, where nothing is known of the model: rounds, and columns of a block.
+constexpr double kUsualRounds = 10, kUsualPathRounds = 3, kUsualBlock = 512;
+
 }  // namespace
 
 // Keeps these positions of the block, ascending.
@@ -169,6 +172,25 @@ bool WorkingSetStage::solve() {
   set_.predicted = std::max(0.0, solution.decrease);
   set_.scored = !moved;
   return moved;
+}
+
+double working_set_rounds(const Fit& fit) {
+  const auto penalties = static_cast<double>(fit.parameters.path);
+  return penalties > 0 ? kUsualPathRounds * penalties : kUsualRounds;
+}
+
+// A round of products before each gradient but the first.
+void WorkingSetStage::plan(const Shape& shape, const Cost& train,
+                           std::vector<Stretch>& course) const {
+  const auto cols = static_cast<double>(shape.cols), rows = static_cast<double>(shape.rows);
+  const double block = std::min({cols, kUsualBlock, static_cast<double>(most())});
+  const double each = static_cast<double>(shape.stored) / std::max(1.0, rows);
+  const double of_block = shape.sparse ? std::min(each, block) : block;
+  Cost cost = train;
+  cost.flops = 2 * static_cast<double>(shape.stored) + rows * of_block * of_block;
+  cost.update_bytes = 8 * block * (block + 1) / 2;
+  cost.absorb_bytes = 3 * cost.update_bytes;
+  course.push_back({Phase::kPrepare, working_set_rounds(fit_) - 1, cost});
 }
 
 }  // namespace meanwhile::learn::linear

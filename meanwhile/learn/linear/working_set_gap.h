@@ -5,11 +5,9 @@
 //   D(s) = -(1/W) sum of weight_i f*(s_i)  -  sum over columns of penalty*(t_j),
 //   t_j  = -(1/W) sum of weight_i s_i x_ij,
 //
-// where the sum of weight_i s_i is 0 if there is an intercept,
-//
-// and D(s) <= minimum <= P(w, b) for every s that the constraints allow: |t_j| <= l1_j where there
-// is no L2. The slopes of a model nearly are such an s; they are balanced, for the intercept, and
-// scaled.
+// where the sum of weight_i s_i is 0 if there is an intercept, and D(s) <= minimum <= P(w, b) for
+// every s that the constraints allow: |t_j| <= l1_j where there is no L2. The slopes of a model
+// nearly are such an s; they are balanced, for the intercept, and scaled.
 #pragma once
 
 #include <array>

@@ -28,6 +28,7 @@ class WorkingSetStage final : public LinearStage {
     return StageName::kWorkingSet;
   }
   StageName finish(Outcome& outcome) override;
+  void plan(const Shape& shape, const Cost& train, std::vector<Stretch>& course) const override;
   void save(State& state) const override { linear::save(set_, state, packed_gram_); }
   void load(const data::SafetensorsFile& file, const Json& progress) override {
     linear::load(set_, file, progress, fit_.w.size() - 1);
