@@ -6,7 +6,7 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build arrow demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-exchange bench-links bench-storage bench-parse bench-table bench-graph lab format clean
+.PHONY: help setup build arrow demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -23,6 +23,7 @@ help:
 	@echo 'make bench-linear                linear models against their peers, and their steps'
 	@echo 'make bench-lda                   topic models against their peers, models against gradients'
 	@echo 'make bench-exchange              sums between MPI ranks against MPI_Allreduce'
+	@echo 'make bench-lasso ROWS=FILE      linear models with L1 against their peers'
 	@echo 'make bench-links                 allreduce against tree over shaped links (root)'
 	@echo 'make bench-storage               jobs on storage: transfers, overhead, requests, barriers'
 	@echo 'make bench-parse                 how fast text is parsed'
@@ -79,6 +80,9 @@ bench-linear: build
 
 bench-lda: build
 	@bench/lda/lda.sh
+
+bench-lasso: build
+	@bench/lasso/lasso.sh '$(ROWS)'
 
 bench-exchange: setup
 	@scripts/build.sh release exchange_bench

@@ -118,6 +118,23 @@ def check_a_checkpoint_of_three_ranks_goes_on_elsewhere(box):
         expect_equal(found)
 
 
+def check_a_path_of_three_ranks_goes_on_elsewhere(box):
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    flags = ("train logistic rows.libsvm --shards 8 --solver working-set --path 12 --path-ratio 0.01 "
+             "--validation-fraction 0.3 --patience 3 --tol 1e-8 --quiet")
+    whole = box.json(f"{flags} --out whole")
+    box.run(f"{flags} --max-iter 1 --checkpoint-seconds 0 --threads 1 --out part", ranks=3)
+    found = {"whole": whole["model_sha256"]}
+    for ranks in (0, 2):
+        result = box.json(f"train logistic rows.libsvm --resume part --max-iter 200 --threads 1 --quiet --out on-{ranks}",
+                          ranks=ranks)
+        expect(result["path"] == whole["path"], result["path"])
+        found[f"{ranks} ranks"] = result["model_sha256"]
+    expect_equal(found)
+    losses = [point["held_out_loss"] for point in whole["path"]]
+    expect(whole["held_out_loss"] == min(losses) and len(losses) < 12, losses)
+
+
 def check_a_resumed_run_keeps_its_held_out_data(box):
     (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
     (box / "test.libsvm").write_text(libsvm_text(200, 40, 5, seed=2))

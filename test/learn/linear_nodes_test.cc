@@ -133,6 +133,23 @@ TEST(LinearNodes, WhereMostShardsAreEmpty) {
   }
 }
 
+TEST(LinearNodes, WorkingSets) {
+  Parameters p;
+  p.solver = Solver::kWorkingSet, p.l1 = 0.02, p.l2 = 1e-3, p.tol = 1e-8;
+  expect_one_answer(linear_of(Kind::kLinear, p),
+                    test::dataset(test::rows_for(0, 300, 400, 8, 0.1)));
+  p.l1 = 0.005;
+  expect_one_answer(linear_of(Kind::kLogistic, p),
+                    test::dataset(test::rows_for(2, 600, 60, 9), Storage::kDense));
+}
+
+TEST(LinearNodes, APathWithRowsHeldOut) {
+  Parameters p;
+  p.solver = Solver::kWorkingSet, p.l1 = 0, p.path = 8, p.path_ratio = 0.05;
+  p.loss = linear::Loss::kSquaredHinge, p.validation_fraction = 0.2;
+  expect_one_answer(linear_of(Kind::kSvm, p), test::dataset(test::rows_for(2, 800, 200, 10, 0.1)));
+}
+
 TEST(LinearNodes, KMeansToo) {
   const auto x = test::blobs(4000, 4, 6, 5, 7);
   for (const kmeans::InitMethod init :

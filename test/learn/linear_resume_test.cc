@@ -55,6 +55,14 @@ std::vector<Case> cases() {
   list.push_back({"held_out", Kind::kLogistic, p});
   p.solver = Solver::kSgd;
   list.push_back({"held_out_model", Kind::kLogistic, p});
+  p = with(Solver::kWorkingSet);
+  p.l1 = 0.02, p.block = 3, p.tol = 1e-10;
+  list.push_back({"sets", Kind::kLinear, p, Storage::kSparse, 0});
+  list.push_back({"sets_logistic", Kind::kLogistic, p});
+  p.l1 = 0, p.path = 6, p.path_ratio = 0.1, p.block = 100, p.tol = 1e-7;
+  list.push_back({"sets_path_dense", Kind::kLinear, p, Storage::kDense, 0});
+  p.loss = Loss::kSquaredHinge, p.validation_fraction = 0.2, p.max_iter = 4;
+  list.push_back({"sets_path_held_out", Kind::kSvm, p});
   return list;
 }
 

@@ -2,6 +2,8 @@
 //
 // Counted are a product and a sum for each stored value to the margin, and again to the gradient or
 // the weights.
+#include <algorithm>
+
 #include "meanwhile/learn/linear/linear.h"
 #include "meanwhile/learn/linear/stages.h"
 
@@ -31,7 +33,10 @@ Cost Linear::cost(const Shape& shape) const {
   // L-BFGS walks over its pairs of vectors twice.
   const auto pairs = static_cast<double>(parameters.history);
   cost.absorb_bytes = cost.update_bytes * (trains == StageName::kLbfgs ? 4 * pairs : 3);
-  cost.kernel = name() + "." + to_string(trains);
+  // A gradient of a working set is one of L-BFGS.
+  const bool sets = trains == StageName::kWorkingSet;
+  if (sets) cost.absorb_bytes = 3 * cost.update_bytes;
+  cost.kernel = name() + "." + to_string(sets ? StageName::kLbfgs : trains);
   cost.outputs = C;
   return cost;
 }
@@ -41,7 +46,12 @@ std::vector<Stretch> Linear::course(const Shape& shape) const {
   std::vector<Stretch> course;
   stage(StageName::kStatistics).plan(shape, round, course);
   stage(StageName::kRate).plan(shape, round, course);
-  course.push_back({Phase::kTrain, static_cast<double>(rounds_left()), round});
+  auto rounds = static_cast<double>(rounds_left());
+  if (training_stage(fit_, shape) == StageName::kWorkingSet) {
+    stage(StageName::kWorkingSet).plan(shape, round, course);
+    rounds = std::min(rounds, working_set_rounds(fit_));
+  }
+  course.push_back({Phase::kTrain, rounds, round});
   stage(StageName::kPrune).plan(shape, round, course);
   stage(StageName::kScore).plan(shape, round, course);
   return course;

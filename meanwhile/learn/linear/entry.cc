@@ -42,10 +42,10 @@ Schema schema_for(Kind kind) {
   defaults.loss = losses(kind).front();
   Schema schema = schema_of(defaults);
   schema.least(1, {"max_iter", "patience", "history"})
-      .fix({"loss", "fit_intercept", "multi_class"})
+      .fix({"loss", "fit_intercept", "multi_class", "path", "path_ratio"})
       .ends_run({"max_iter"})
       .rare({"send", "batch_fraction", "learning_rate", "adaptive", "average", "fit_intercept",
-             "multi_class", "huber_delta", "patience", "history"});
+             "multi_class", "huber_delta", "patience", "history", "path_ratio", "block"});
   schema.at("loss").help = "loss function";
   schema.at("loss").choices = choices(losses(kind));
   if (kind == Kind::kLinear) {
@@ -132,7 +132,7 @@ Entry entry(Kind kind) {
                               : std::vector<std::string>();
   };
   entry.measures_shown = {"held_out_loss", "held_out_accuracy"};
-  entry.measures_in_json = entry.measures_shown;
+  entry.measures_in_json = {"held_out_loss", "held_out_accuracy", "gap", "relative_gap", "path"};
   entry.calibration = calibration;
   entry.in_quick_calibration = kind == Kind::kSvm;
   return entry;

@@ -19,7 +19,8 @@ Fit::Fit(Kind asked, Parameters given) : kind(asked), parameters(settled(asked, 
 
 bool Fit::uses_moments() const {
   return parameters.solver == Solver::kLbfgs || parameters.solver == Solver::kHybrid ||
-         parameters.standardize || dense || parameters.l1 > 0 ||
+         parameters.solver == Solver::kWorkingSet || parameters.standardize || dense ||
+         parameters.l1 > 0 ||
          (parameters.solver == Solver::kAuto && parameters.send == Send::kModel);
 }
 
@@ -31,6 +32,12 @@ void Fit::attach(const Attachment& attachment) {
   }
   dense = !data::is_sparse(job.part->data.x);
   settle_problem();
+  if (parameters.solver == Solver::kWorkingSet && problem.outputs > 1) {
+    throw Error(ErrorKind::kUsage,
+                "solver is working-set, which is for two classes, and the data has {}; lbfgs takes "
+                "more",
+                problem.classes.size());
+  }
   feature_names = job.part->data.feature_names;
   counts_from_one = job.part->data.counts_from_one;
   examples = std::make_unique<Examples>(*job.part, problem);
@@ -164,7 +171,7 @@ double Fit::penalty_of(std::size_t column) const {
 double Fit::penalty() const {
   return sum(*job.pool, problem.intercepts(), [&](std::size_t i) {
     const double penalised = w[i] * penalty_of(i / problem.outputs);
-    return parameters.l1 * std::abs(penalised) + 0.5 * parameters.l2 * penalised * penalised;
+    return l1() * std::abs(penalised) + 0.5 * parameters.l2 * penalised * penalised;
   });
 }
 
@@ -200,6 +207,7 @@ exchange::Block Fit::columns_block(std::size_t width, double fraction) const {
 StageName training_stage(const Fit& fit, const Shape& shape) {
   const Parameters& p = fit.parameters;
   if (p.send == Send::kGradient) return StageName::kGradient;
+  if (p.solver == Solver::kWorkingSet) return StageName::kWorkingSet;
   const bool many_rows = shape.sparse && static_cast<double>(shape.rows) >
                                              kRowsForAveraging * static_cast<double>(shape.cols);
   const bool newton = p.solver != Solver::kSgd && (p.solver != Solver::kAuto || !many_rows ||

@@ -2,6 +2,7 @@
 // come.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "meanwhile/learn/linear/gradient.h"
 #include "meanwhile/learn/linear/parameters.h"
+#include "meanwhile/learn/linear/path.h"
 #include "meanwhile/learn/linear/problem.h"
 #include "meanwhile/learn/linear/sgd.h"
 #include "meanwhile/learn/round_learner.h"
@@ -17,12 +19,22 @@
 namespace meanwhile::learn::linear {
 
 // The stages of a job, from left to right; a job leaves out those that it has no use for.
-enum class StageName { kStatistics, kRate, kModel, kGradient, kLbfgs, kPrune, kScore };
+enum class StageName {
+  kStatistics,
+  kRate,
+  kModel,
+  kGradient,
+  kLbfgs,
+  kWorkingSet,
+  kPrune,
+  kScore
+};
 inline constexpr Named<StageName> kStageNames[] = {{StageName::kStatistics, "statistics"},
                                                    {StageName::kRate, "rate"},
                                                    {StageName::kModel, "model"},
                                                    {StageName::kGradient, "gradient"},
                                                    {StageName::kLbfgs, "lbfgs"},
+                                                   {StageName::kWorkingSet, "working_set"},
                                                    {StageName::kPrune, "prune"},
                                                    {StageName::kScore, "score"}};
 constexpr std::span<const Named<StageName>> names(StageName) { return kStageNames; }
@@ -43,6 +55,7 @@ struct Progress {
   std::int64_t since_best = 0, retreats = 0;
   std::int64_t retreating = 0;  // retreats in a row
   std::vector<double> recent;   // objectives of the last rounds
+  double path_l1 = -1;          // the penalty of a path that is at work; below 0: none
   Ended ended;
   std::optional<StageName> ended_in;
 };
@@ -87,6 +100,7 @@ struct Fit {
   std::vector<double> unpruned_w;       // until the score of the pruned model is known
   std::vector<double> initial_classes;  // of the model to start from
   std::vector<std::string> initial_names;
+  std::vector<PathPoint> path;  // penalties that are done
 
   bool newton = false;  // L-BFGS was begun
   int ahead = 0;        // rounds that are worked on and not absorbed when work() is called
@@ -108,6 +122,12 @@ struct Fit {
   bool prunes() const { return parameters.l1 > 0 && !moments.values.empty(); }
   const data::Shard& shard(int s) const { return job.part->shards[static_cast<std::size_t>(s)]; }
 
+  // The penalty at work.
+  double l1() const { return progress.path_l1 >= 0 ? progress.path_l1 : parameters.l1; }
+  // Rounds of a path are counted together.
+  std::int64_t most_rounds() const {
+    return parameters.max_iter * std::max<std::int64_t>(1, parameters.path);
+  }
   // Multiplies l1, and squared l2, of the weights of a column.
   double penalty_of(std::size_t column) const;
   double penalty() const;  // of w

@@ -15,8 +15,8 @@ namespace meanwhile::learn::linear {
 Linear::Linear(Kind kind, Parameters parameters)
     : fit_(kind, std::move(parameters)), stages_{statistics_stage(fit_), rate_stage(fit_),
                                                  model_stage(fit_),      gradient_stage(fit_),
-                                                 lbfgs_stage(fit_),      prune_stage(fit_),
-                                                 score_stage(fit_)} {}
+                                                 lbfgs_stage(fit_),      working_set_stage(fit_),
+                                                 prune_stage(fit_),      score_stage(fit_)} {}
 
 Linear::~Linear() = default;
 
@@ -56,7 +56,7 @@ void Linear::end_round(Outcome& outcome, StageName next) {
   Progress& progress = fit_.progress;
   enter(next);
   if (outcome.phase == Phase::kTrain) {
-    if (!progress.ended && progress.round >= fit_.parameters.max_iter) {
+    if (!progress.ended && progress.round >= fit_.most_rounds()) {
       progress.ended = {Ending::kRanOut,
                         fmt::format("max_iter: {} done", base::counted(progress.round, "round"))};
     }
@@ -65,7 +65,11 @@ void Linear::end_round(Outcome& outcome, StageName next) {
       enter(stage().finish(outcome));
     }
   }
-  if (outcome.done()) outcome.record["chosen"] = chosen();
+  if (!outcome.done()) return;
+  outcome.record["chosen"] = chosen();
+  if (fit_.path.empty()) return;
+  outcome.record["path"] = path_json(fit_.path);
+  outcome.record["gap"] = fit_.path[chosen_point(fit_.path)].gap;
 }
 
 Moves* Linear::moves() {
@@ -80,9 +84,11 @@ Moves* Linear::moves() {
 // What was left to be chosen, for a user who wants to give it the next time.
 Json Linear::chosen() const {
   const bool sgd = fit_.progress.seen > 0;
-  const Solver solver = !sgd ? Solver::kLbfgs : fit_.newton ? Solver::kHybrid : Solver::kSgd;
+  const bool sets = fit_.progress.ended_in == StageName::kWorkingSet;
+  const Solver solver = sets ? Solver::kWorkingSet : !sgd ? Solver::kLbfgs : fit_.newton ? Solver::kHybrid : Solver::kSgd;
   Json json = {{"solver", to_string(solver)}};
   if (sgd) json["learning_rate"] = fit_.progress.rate;
+  if (!fit_.path.empty()) json["l1"] = fit_.l1();
   if (fit_.problem.loss.loss == Loss::kHuber) json["huber_delta"] = fit_.progress.delta;
   if (fit_.problem.outputs > 1) {
     json["multi_class"] = to_string(fit_.problem.softmax ? MultiClass::kSoftmax : MultiClass::kOvr);
@@ -93,7 +99,7 @@ Json Linear::chosen() const {
 int Linear::max_lag() const { return stage().max_lag(); }
 
 std::int64_t Linear::rounds_left() const {
-  return std::max<std::int64_t>(0, fit_.parameters.max_iter - fit_.progress.round);
+  return std::max<std::int64_t>(0, fit_.most_rounds() - fit_.progress.round);
 }
 
 }  // namespace meanwhile::learn::linear

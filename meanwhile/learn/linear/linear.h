@@ -1,5 +1,6 @@
 // Linear models: support vector machines, logistic regression, linear regression, by averaged SGD,
-// by SGD on summed gradients, by L-BFGS, or by the first and then the last (doc/linear.md).
+// by SGD on summed gradients, by L-BFGS, by the first and then the last,
+// by working sets (doc/linear.md).
 #pragma once
 
 #include <array>
@@ -62,7 +63,7 @@ class Linear final : public RoundLearner {
 
   bool complete_ = false;  // restored from a state that had converged: it cannot go on
   Fit fit_;
-  std::array<std::unique_ptr<LinearStage>, 7> stages_;  // in the order of StageName
+  std::array<std::unique_ptr<LinearStage>, 8> stages_;  // in the order of StageName
   std::unique_ptr<Moves> moves_;
 };
 

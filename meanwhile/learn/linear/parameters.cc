@@ -25,6 +25,35 @@ void in_range(const char* name, double value, double least, double most) {
   throw Error(ErrorKind::kUsage, "{} is {}; it must be from {} to {}", name, value, least, most);
 }
 
+void check_working_set(const Parameters& p) {
+  in_range("path", p.path, 0, 100'000);
+  if (!(p.path_ratio > 0 && p.path_ratio < 1)) {
+    throw Error(ErrorKind::kUsage, "path_ratio is {}; it must be above 0 and below 1", p.path_ratio);
+  }
+  in_range("block", p.block, 2, 32'768);
+  if (p.solver != Solver::kWorkingSet) {
+    if (p.path == 0) return;
+    throw Error(ErrorKind::kUsage, "path is {}, which goes with solver working-set; solver is {}",
+                p.path, to_string(p.solver));
+  }
+  if (*p.loss == Loss::kHinge || *p.loss == Loss::kHuber) {
+    throw Error(ErrorKind::kUsage,
+                "solver is working-set, which needs loss squared, logistic or squared_hinge; loss is "
+                "{}{}",
+                to_string(*p.loss), *p.loss == Loss::kHinge ? ", so try squared_hinge" : "");
+  }
+  if (p.path == 1) throw Error(ErrorKind::kUsage, "path is 1; it must be 0 or at least 2");
+  if (p.path > 0 && p.l1 > 0) {
+    throw Error(ErrorKind::kUsage, "l1 is {} and path {}: a path chooses l1; give one of them", p.l1,
+                p.path);
+  }
+  if (p.path == 0 && p.l1 == 0) {
+    throw Error(ErrorKind::kUsage,
+                "solver is working-set, which needs l1 above 0 or a path of penalties; without l1 use "
+                "solver lbfgs");
+  }
+}
+
 }  // namespace
 
 Kind kind_of(const std::string& learner) {
@@ -70,6 +99,7 @@ Parameters settled(Kind kind, Parameters p) {
   in_range("validation_fraction", p.validation_fraction, 0, 0.9);
   in_range("patience", p.patience, 1);
   in_range("history", p.history, 1, 100);
+  check_working_set(p);
   if (p.solver != Solver::kSgd && p.solver != Solver::kAuto && p.send == Send::kGradient) {
     throw Error(ErrorKind::kUsage,
                 "send is gradient, which goes with solver sgd; lbfgs sends whole gradients anyway");

@@ -22,11 +22,12 @@ using learn::to_string;
 // THROWS Error(kInput).
 Kind kind_of(const std::string& learner);
 
-enum class Solver { kAuto, kSgd, kLbfgs, kHybrid };
+enum class Solver { kAuto, kSgd, kLbfgs, kHybrid, kWorkingSet };
 inline constexpr Named<Solver> kSolvers[] = {{Solver::kAuto, "auto"},
                                              {Solver::kSgd, "sgd"},
                                              {Solver::kLbfgs, "lbfgs"},
-                                             {Solver::kHybrid, "hybrid"}};
+                                             {Solver::kHybrid, "hybrid"},
+                                             {Solver::kWorkingSet, "working-set"}};
 constexpr std::span<const Named<Solver>> names(Solver) { return kSolvers; }
 
 enum class MultiClass { kAuto, kSoftmax, kOvr };
@@ -60,6 +61,9 @@ struct Parameters {
   double validation_fraction = 0;
   std::int64_t patience = 10;
   std::int64_t history = 10;
+  std::int64_t path = 0;
+  double path_ratio = 1e-3;
+  std::int64_t block = 4096;
 };
 
 // Calls visit(name, field, help) for each parameter.
@@ -69,8 +73,9 @@ void describe(P& p, Visit&& visit) {
   visit("l1", p.l1, "penalty l1 * sum |w|: gives weights that are exactly zero");
   visit("l2", p.l2, "penalty l2 / 2 * sum w^2, beside the mean loss of the rows");
   visit("solver", p.solver,
-        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; auto: lbfgs, hybrid for sparse "
-        "data with more than 4 rows a column, sgd when gradients are sent");
+        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; working-set, for l1 > 0: blocks of "
+        "columns until the duality gap is small; auto: lbfgs, hybrid for sparse data with more than 4 "
+        "rows a column, sgd when gradients are sent");
   visit(
       "send", p.send,
       "what a shard sends in a round of sgd. model: the weights after a pass over its rows, to be "
@@ -92,11 +97,17 @@ void describe(P& p, Visit&& visit) {
   visit("huber_delta", p.huber_delta,
         "errors beyond it count linearly; 0: half the standard deviation of the labels");
   visit("max_iter", p.max_iter, "rounds at most");
-  visit("tol", p.tol, "stop when five rounds lowered the objective by less than this part of it");
+  visit("tol", p.tol, "stop when five rounds lowered the objective by less than this part of it; working-set: when "
+        "the duality gap is this part of the objective of a model without weights");
   visit("validation_fraction", p.validation_fraction,
         "of the rows: held out, to stop when their loss no longer falls");
   visit("patience", p.patience, "rounds without a lower held-out loss before stopping");
   visit("history", p.history, "pairs of vectors that lbfgs keeps");
+  visit("path", p.path,
+        "penalties that working-set goes through instead of one l1, from the smallest that leaves no "
+        "weight; held-out rows choose; 0: none");
+  visit("path_ratio", p.path_ratio, "the last penalty of a path, as a part of the first");
+  visit("block", p.block, "columns that working-set solves for at once, at most");
 }
 
 // The losses of a kind, the default first.

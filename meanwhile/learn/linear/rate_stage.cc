@@ -69,8 +69,9 @@ class RateStage final : public LinearStage {
 
   void plan(const Shape& shape, const Cost& train, std::vector<Stretch>& course) const override {
     const bool searched = fit_.progress.stage > StageName::kRate;
+    const StageName trains = training_stage(fit_, shape);
     const bool steps = fit_.parameters.solver == Solver::kHybrid ||
-                       training_stage(fit_, shape) != StageName::kLbfgs;
+                       (trains != StageName::kLbfgs && trains != StageName::kWorkingSet);
     if (!steps || searched || fit_.parameters.learning_rate != 0) return;
     Cost search = train;
     const double sample = kRateShards * static_cast<double>(kRateSample);

@@ -39,8 +39,9 @@ class ScoreStage final : public LinearStage {
   }
 
   void plan(const Shape& shape, const Cost& train, std::vector<Stretch>& course) const override {
-    // L-BFGS has looked at its last point.
-    if (training_stage(fit_, shape) == StageName::kLbfgs) return;
+    // L-BFGS and working sets have looked at their last point.
+    const StageName trains = training_stage(fit_, shape);
+    if (trains == StageName::kLbfgs || trains == StageName::kWorkingSet) return;
     Cost score = train;
     score.flops = 2 * static_cast<double>(shape.stored) * train.outputs;
     score.update_bytes = score.absorb_bytes = 0;

@@ -6,6 +6,7 @@
 //   model        SGD: a pass over the shard; models are averaged
 //   gradient     SGD: the gradient of a sample; one step of all
 //   lbfgs        value and gradient at the next point
+//   working_set  gradient at a point, or products of the columns of a block
 //   prune        after SGD with l1: weights whose best value is zero become zero
 //   score        the objective of the final model, where no round before has it
 //
@@ -40,8 +41,13 @@ std::unique_ptr<LinearStage> rate_stage(Fit& fit);
 std::unique_ptr<LinearStage> model_stage(Fit& fit);
 std::unique_ptr<LinearStage> gradient_stage(Fit& fit);
 std::unique_ptr<LinearStage> lbfgs_stage(Fit& fit);
+std::unique_ptr<LinearStage> working_set_stage(Fit& fit);
 std::unique_ptr<LinearStage> prune_stage(Fit& fit);
 std::unique_ptr<LinearStage> score_stage(Fit& fit);
+
+// Gradients that a working set takes, about: the block doubles from round to round, and each penalty
+// of a path begins where the last one ended.
+double working_set_rounds(const Fit& fit);
 
 // --- averaging as moves that add (moves.cc)
 

@@ -37,6 +37,7 @@ void describe_progress(P& p, Visit&& visit) {
   visit("retreats", p.retreats);
   visit("retreating", p.retreating);
   visit("recent", p.recent);
+  visit("path_l1", p.path_l1);
   visit("ended", p.ended);
 }
 
@@ -53,7 +54,9 @@ void check_kind(const Model& model, Kind kind) {
 
 // Whether the state was made with these parameters; max_iter only says when to stop.
 bool has_parameters(const data::SafetensorsFile& file, const Parameters& parameters) {
-  Json its = metadata_json(file, "parameters", kWhat), given = to_json(parameters);
+  // Older states do not name all of today's.
+  Json its = to_json(parameters_from_json(metadata_json(file, "parameters", kWhat)));
+  Json given = to_json(parameters);
   its.erase("max_iter");
   given.erase("max_iter");
   return its == given;
@@ -93,6 +96,10 @@ State Linear::state() const {
   const bool in_lbfgs =
       progress.stage == StageName::kLbfgs || progress.ended_in == StageName::kLbfgs;
   if (in_lbfgs && !over) stage(StageName::kLbfgs).save(state);
+  const bool in_sets =
+      progress.stage == StageName::kWorkingSet || progress.ended_in == StageName::kWorkingSet;
+  if (in_sets && !over) stage(StageName::kWorkingSet).save(state);
+  if (!fit_.path.empty()) state.progress["path"] = path_json(fit_.path);
   state.about = {{"classes", problem.classes},
                  {"softmax", problem.softmax},
                  {"class_names", problem.class_names},
@@ -115,6 +122,8 @@ void Linear::restore_progress(const data::SafetensorsFile& file) {
     const auto ended_in = json.value("ended_in", std::string());
     if (!ended_in.empty()) progress.ended_in = stage_named(ended_in);
     stage(StageName::kLbfgs).load(file, json);
+    stage(StageName::kWorkingSet).load(file, json);
+    if (json.contains("path")) fit_.path = path_from_json(json.at("path"));
   } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorKind::kInput, "not a linear model: {}", e.what());
   }
@@ -139,7 +148,7 @@ void Linear::restore(const data::SafetensorsFile& file) {
   // Where the rounds had run out, more may be allowed now.
   Progress& progress = fit_.progress;
   const Parameters& parameters = fit_.parameters;
-  const bool more = progress.round < parameters.max_iter;
+  const bool more = progress.round < fit_.most_rounds();
   if (more && progress.ended.ending == Ending::kRanOut) {
     progress.ended = {};
     if (!progress.ended_in) stage_named("");
@@ -159,7 +168,12 @@ void Linear::restore(const data::SafetensorsFile& file) {
   }
   const StageName now = progress.stage;
   if (now == StageName::kStatistics) return;
-  const bool goes_on = now < StageName::kPrune, sgd = goes_on && now != StageName::kLbfgs;
+  // A working set is no beginning for other solvers, nor they for it.
+  const bool sets = now == StageName::kWorkingSet;
+  if (now < StageName::kPrune && sets != (parameters.solver == Solver::kWorkingSet)) {
+    refuse_to_go_on();
+  }
+  const bool goes_on = now < StageName::kPrune, sgd = goes_on && now < StageName::kLbfgs;
   const bool newton = parameters.solver != Solver::kSgd && parameters.send == Send::kModel;
   const bool needs_moments = parameters.standardize || now == StageName::kLbfgs ||
                              now == StageName::kPrune || (goes_on && newton);

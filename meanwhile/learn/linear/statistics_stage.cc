@@ -109,6 +109,7 @@ StageName StatisticsStage::absorb(const exchange::Update& update, Outcome& outco
 StageName StatisticsStage::choose(double deviation) {
   const Parameters& parameters = fit_.parameters;
   Progress& progress = fit_.progress;
+  if (parameters.solver == Solver::kWorkingSet) return StageName::kWorkingSet;
   const bool averages = parameters.send == Send::kModel;
   // Averaging pays where a pass has many rows to learn each weight from.
   const bool many_rows =
