@@ -118,12 +118,16 @@ TEST(LdaChain, VisitsTopicsAsOftenAsThePosteriorSays) {
 }
 
 // Weights that do not change: a document's topics alone, by enumeration.
-TEST(LdaChain, LeavesTheTopicsOfADocumentAsTheWeightsHaveThem) {
+void expect_topics_of_a_document(bool drawn) {
   const Words words = {{0, 0, 1, 2, 2}};
   base::ThreadPool pool(1);
   const Words corpus = {{0, 0, 0, 0, 1, 1, 2, 2, 2}};
   WordTopics counts = counts_of(corpus, {0, 0, 0, 1, 1, 1, 0, 1, 1}, pool);
-  counts.prepare(pool, kEta);
+  if (drawn) {
+    counts.prepare_drawn(pool, kEta, base::Random(5, base::Purpose::kSample, 1, 0));
+  } else {
+    counts.prepare(pool, kEta);
+  }
   const auto weight = [&](std::int32_t word, std::size_t topic) {
     const WordRow& row = counts.row(static_cast<std::size_t>(word));
     return double{row.weight(static_cast<std::uint32_t>(topic))} * counts.scales()[topic];
@@ -156,6 +160,14 @@ TEST(LdaChain, LeavesTheTopicsOfADocumentAsTheWeightsHaveThem) {
   }
 }
 
+TEST(LdaChain, LeavesTheTopicsOfADocumentAsTheWeightsHaveThem) {
+  expect_topics_of_a_document(false);
+}
+
+TEST(LdaChain, LeavesTheTopicsOfADocumentAsDrawnWeightsHaveThem) {
+  expect_topics_of_a_document(true);
+}
+
 // Geweke, "Getting it right" (2004): topics and words drawn from the prior have the distribution of
 // a chain that draws topics given words and words given topics in turn.
 TEST(LdaChain, PassesGewekesTest) {
@@ -184,8 +196,9 @@ TEST(LdaChain, PassesGewekesTest) {
         of_word[k][w] += 1, all[k] += 1;
         tokens.push_back({static_cast<std::int32_t>(w), static_cast<std::uint16_t>(k)});
       }
-      // A document has its words in order.
-      std::sort(tokens.begin(), tokens.end());
+      // A document has its words in order; the order of topics is as drawn.
+      std::stable_sort(tokens.begin(), tokens.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
       for (const auto& [word, topic] : tokens) {
         words[d].push_back(word);
         topics[at++] = topic;

@@ -9,17 +9,17 @@ namespace meanwhile::learn::lda::sampled {
 
 namespace {
 
-constexpr double kTokens = 2;        // of a stored count
-constexpr double kOperations = 100;  // of a token and sweep
-constexpr double kCounting = 4;      // of a stored value that is only counted
-constexpr double kPageBytes = 72;    // of an update: a page and its number
-constexpr double kCountBytes = 40;   // of a pair of word and topic: list, slots
+constexpr double kTokensOfCount = 2;  // of a stored count
+constexpr double kOperations = 100;   // of a token and sweep
+constexpr double kCounting = 4;       // of a stored value that is only counted
+constexpr double kPageBytes = 72;     // of an update: a page and its number
+constexpr double kCountBytes = 40;    // of a pair of word and topic: list, slots
 
 }  // namespace
 
 Cost Sampled::cost(const Shape& shape) const {
   const double share = 1 / static_cast<double>(rounds_in_pass(shape.rows));
-  const double tokens = kTokens * static_cast<double>(shape.stored);
+  const double tokens = kTokensOfCount * static_cast<double>(shape.stored);
   const auto V = static_cast<double>(shape.cols), K = static_cast<double>(parameters_.n_topics);
   const double drawn = parameters_.exact ? V * K : 0;
   const double shards = job_.part == nullptr ? 8 : static_cast<double>(job_.part->shards.size());

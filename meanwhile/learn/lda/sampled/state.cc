@@ -52,12 +52,13 @@ Progress read_progress(const data::SafetensorsFile& file) {
   } catch (const nlohmann::json::exception&) {
     refuse("its progress has the wrong types");
   }
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  constexpr std::int64_t kMostRounds = std::int64_t{1} << 40;
   const auto count = [](double value) { return value >= 0 && value <= 0x1p53; };
-  bool fine = progress.pass >= 0 && progress.pass <= kMost && progress.round >= 0 &&
-              progress.round <= kMost && count(progress.documents) && count(progress.tokens) &&
-              count(progress.pass_tokens) && std::isfinite(progress.pass_log_p) &&
-              std::isfinite(progress.objective) && progress.eta > 0 && count(progress.eta);
+  bool fine = progress.pass >= 0 && progress.pass <= kMostRounds && progress.round >= 0 &&
+              progress.round <= kMostRounds && count(progress.documents) &&
+              count(progress.tokens) && count(progress.pass_tokens) &&
+              std::isfinite(progress.pass_log_p) && std::isfinite(progress.objective) &&
+              progress.eta > 0 && count(progress.eta);
   for (const double pass : progress.passes) fine = fine && std::isfinite(pass);
   if (!fine) refuse("its progress is impossible");
   return progress;

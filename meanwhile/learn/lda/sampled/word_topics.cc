@@ -179,45 +179,53 @@ void WordTopics::prepare(base::ThreadPool& pool, double eta) {
 
 void WordTopics::prepare_drawn(base::ThreadPool& pool, double eta, const base::Random& random) {
   std::vector<std::vector<double>> sums(blocks_.size(), std::vector<double>(topics_, 0.0));
-  pool.run(static_cast<std::int64_t>(blocks_.size()), [&](std::int64_t task, int) {
+  const auto tasks = static_cast<std::int64_t>(blocks_.size());
+  pool.run(tasks, [&](std::int64_t task, int) {
     const auto number = static_cast<std::size_t>(task);
     Block& block = blocks_[number];
-    const std::size_t words = words_of(number);
-    block.slots.resize(words * topics_);
-    block.aliases.clear();
-    std::vector<double> prior(topics_), drawn(topics_);
-    for (std::size_t at = 0; at < words; ++at) {
+    block.slots.resize(words_of(number) * topics_);
+    std::vector<double> shapes(topics_);
+    for (std::size_t at = 0; at < words_of(number); ++at) {
       const std::size_t word = number * kBlockWords + at;
-      WeightSlot* const slots = block.slots.data() + at * topics_;
-      std::fill(prior.begin(), prior.end(), eta);
+      std::fill(shapes.begin(), shapes.end(), eta);
       for (std::size_t i = block.start[at]; i < block.start[at + 1]; ++i) {
-        prior[block.topics[i]] += block.counts[i];
+        shapes[block.topics[i]] += block.counts[i];
       }
       for (std::size_t k = 0; k < topics_; ++k) {
-        const double weight = draw_gamma(prior[k], random, word * topics_ + k);
-        slots[k] = {static_cast<std::uint32_t>(k), static_cast<float>(weight)};
-        drawn[k] = slots[k].weight;
-        sums[number][k] += drawn[k];
+        const double weight = draw_gamma(shapes[k], random, word * topics_ + k);
+        block.slots[at * topics_ + k] = {static_cast<std::uint32_t>(k), static_cast<float>(weight)};
+        sums[number][k] += weight;
       }
-      const std::vector<Alias> aliases = aliases_of(drawn);
-      block.aliases.insert(block.aliases.end(), aliases.begin(), aliases.end());
-      WordRow& row = rows_[word];
+    }
+  });
+  std::vector<double> norms(topics_, 0.0);
+  for (std::size_t k = 0; k < topics_; ++k) {
+    for (const std::vector<double>& part : sums) norms[k] += part[k];
+  }
+  pool.run(tasks, [&](std::int64_t task, int) {
+    const auto number = static_cast<std::size_t>(task);
+    Block& block = blocks_[number];
+    block.aliases.clear();
+    block.aliases.reserve(block.slots.size());
+    std::vector<double> weights(topics_);
+    for (std::size_t at = 0; at < words_of(number); ++at) {
+      WeightSlot* const slots = block.slots.data() + at * topics_;
+      for (std::size_t k = 0; k < topics_; ++k) {
+        if (norms[k] > 0) slots[k].weight = static_cast<float>(slots[k].weight / norms[k]);
+        weights[k] = slots[k].weight;
+      }
+      const std::vector<Alias> aliases = aliases_of(weights);
+      WordRow& row = rows_[number * kBlockWords + at];
       row.slots = slots;
+      row.aliases = block.aliases.data() + block.aliases.size();
+      block.aliases.insert(block.aliases.end(), aliases.begin(), aliases.end());
       row.spread = kInOrder;
       row.mask = std::numeric_limits<std::uint32_t>::max();
       row.list_share = 0;
       row.rest_scale = share_of(0, 1, topics_).rest_scale;
     }
-    for (std::size_t at = 0; at < words; ++at) {
-      rows_[number * kBlockWords + at].aliases = block.aliases.data() + at * topics_;
-    }
   });
-  scales_.resize(topics_);
-  for (std::size_t k = 0; k < topics_; ++k) {
-    double sum = 0;
-    for (const std::vector<double>& part : sums) sum += part[k];
-    scales_[k] = static_cast<float>(sum > 0 ? 1 / sum : 0);
-  }
+  scales_.assign(topics_, 1);
 }
 
 }  // namespace meanwhile::learn::lda::sampled
