@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace meanwhile::base {
 
@@ -38,6 +39,7 @@ enum class Purpose : std::uint8_t {
   kShuffle = 4,
   kHoldOut = 5,
   kGenerate = 6,
+  kSample = 7,
   kUser = 255
 };
 
@@ -49,12 +51,20 @@ class Random {
         round_(round),
         purpose_(purpose) {}
 
-  // 64 random bits. REQUIRES: index < 2^56.
-  constexpr std::uint64_t bits(std::uint64_t index) const {
+  // 128 random bits, of which bits() are the first 64. REQUIRES: index < 2^56.
+  constexpr PhiloxBlock block(std::uint64_t index) const {
     const std::uint32_t high =
         static_cast<std::uint32_t>(index >> 32) | (static_cast<std::uint32_t>(purpose_) << 24);
-    const PhiloxBlock r =
-        philox4x32({static_cast<std::uint32_t>(index), high, shard_, round_}, key_);
+    return philox4x32({static_cast<std::uint32_t>(index), high, shard_, round_}, key_);
+  }
+  // block(first), block(first + 1), ...
+  constexpr void blocks(std::uint64_t first, std::span<PhiloxBlock> to) const {
+    for (PhiloxBlock& each : to) each = block(first++);
+  }
+
+  // 64 random bits. REQUIRES: index < 2^56.
+  constexpr std::uint64_t bits(std::uint64_t index) const {
+    const PhiloxBlock r = block(index);
     return (std::uint64_t{r[1]} << 32) | r[0];
   }
 

@@ -35,6 +35,14 @@ inline std::string_view dtype_name<double>() {
   return "F64";
 }
 template <>
+inline std::string_view dtype_name<std::uint16_t>() {
+  return "U16";
+}
+template <>
+inline std::string_view dtype_name<std::uint32_t>() {
+  return "U32";
+}
+template <>
 inline std::string_view dtype_name<std::int32_t>() {
   return "I32";
 }

@@ -13,8 +13,10 @@ namespace {
 
 std::size_t element_bytes(const data::TensorSpec& tensor) {
   if (tensor.dtype == "F64" || tensor.dtype == "I64") return 8;
-  if (tensor.dtype == "F32" || tensor.dtype == "I32") return 4;
-  throw Error(ErrorKind::kUsage, "shard memory \"{}\": dtype {}, expected F32, F64, I32 or I64",
+  if (tensor.dtype == "F32" || tensor.dtype == "I32" || tensor.dtype == "U32") return 4;
+  if (tensor.dtype == "U16") return 2;
+  throw Error(ErrorKind::kUsage,
+              "shard memory \"{}\": dtype {}, expected F32, F64, I32, I64, U16 or U32",
               tensor.name, tensor.dtype);
 }
 

@@ -23,7 +23,8 @@ class ShardMemory {
  public:
   // No tensors.
   ShardMemory() = default;
-  // All zeros. THROWS Error(kUsage) for a dtype other than F32, F64, I32, I64.
+  // All zeros. THROWS Error(kUsage) for a dtype other than F32, F64, I32, I64, U16,
+  // U32.
   explicit ShardMemory(const MemoryShape& shape);
 
   bool empty() const { return tensors_.empty(); }

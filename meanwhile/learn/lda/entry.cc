@@ -6,6 +6,7 @@
 #include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/lda/model.h"
 #include "meanwhile/learn/lda/parameters.h"
+#include "meanwhile/learn/lda/sampled/sampled.h"
 
 namespace meanwhile::learn::lda {
 
@@ -62,8 +63,23 @@ class LdaModel final : public learn::Model {
   mutable std::optional<Measurer> ready_;
 };
 
-std::unique_ptr<Lda> make(const Json& parameters) {
-  return std::make_unique<Lda>(parameters_from_json(parameters));
+bool is_sampled(const Json& parameters) {
+  return parameters_from_json(parameters).sampler == Sampler::kMh;
+}
+
+constexpr std::int64_t kSampledPasses = 200;
+
+// Calls use(learner): the learner that the parameters ask for.
+template <class Use>
+std::unique_ptr<RoundLearner> made(const Json& parameters, const Use& use) {
+  if (is_sampled(parameters)) {
+    auto learner = std::make_unique<sampled::Sampled>(parameters_from_json(parameters));
+    use(*learner);
+    return learner;
+  }
+  auto learner = std::make_unique<Lda>(parameters_from_json(parameters));
+  use(*learner);
+  return learner;
 }
 
 CalibrationShape shape(const char* send, std::int64_t topics, std::int64_t cols,
@@ -83,8 +99,14 @@ CalibrationShape shape(const char* send, std::int64_t topics, std::int64_t cols,
           512};
 }
 
+CalibrationShape sampled_shape(std::int64_t topics, std::int64_t width) {
+  return {
+      {{"n_topics", topics}, {"sampler", "mh"}, {"passes", 4}, {"tol", 0}}, true, 64, width, 512};
+}
+
 std::vector<CalibrationShape> calibration(bool /*quick*/) {
   std::vector<CalibrationShape> shapes;
+  for (const std::int64_t topics : {100, 1'000}) shapes.push_back(sampled_shape(topics, 32'768));
   for (const std::int64_t topics : {20, 200}) {
     for (const std::int64_t width : {2'048, 32'768}) {
       shapes.push_back(shape("model", topics, 64, width));
@@ -99,52 +121,63 @@ std::vector<CalibrationShape> calibration(bool /*quick*/) {
 Entry entry() {
   Entry entry;
   entry.name = "lda";
-  entry.summary = "topics of documents: latent Dirichlet allocation by variational inference";
+  entry.summary =
+      "topics of documents: latent Dirichlet allocation by variational inference or sampling";
   entry.examples =
       "examples:\n"
       "  meanwhile train lda reviews.txt --n-topics 100 --out runs/reviews\n"
       "  meanwhile train lda docword.nips.txt.gz --vocabulary vocab.nips.txt --n-topics 50\n"
+      "  meanwhile train lda docword.nips.txt.gz --n-topics 1000 --sampler mh\n"
       "  meanwhile train lda more.txt --resume runs/reviews\n"
       "  mpirun -n 8 meanwhile train lda docword.nytimes.txt.gz --passes 2\n"
       "  meanwhile topics runs/reviews --top 12\n";
   entry.schema = schema_of(Parameters{});
-  entry.schema.least(1, {"n_topics", "passes", "inference_max_iter"})
-      .fix({"n_topics", "eta", "batch_size"})
+  entry.schema.least(1, {"n_topics", "passes", "inference_max_iter", "sweeps"})
+      .fix({"n_topics", "eta", "batch_size", "sampler", "exact"})
       .ends_run({"passes"})
       .rare({"send", "batch_size", "max_documents", "kappa", "tau0", "learn_alpha", "init",
-             "inference_tol", "inference_max_iter", "precision"});
+             "inference_tol", "inference_max_iter", "precision", "sweeps", "learn_eta", "exact"});
   entry.held_out = true;
   entry.of_text = true;
-  entry.complete = [](const Json& parameters, const Json&, bool) {
-    return to_json(parameters_from_json(parameters));
+  entry.complete = [](const Json& parameters, const Json& given, bool fresh) {
+    Parameters complete = parameters_from_json(parameters);
+    const bool sampled = complete.sampler == Sampler::kMh;
+    if (sampled && fresh && !given.contains("passes")) complete.passes = kSampledPasses;
+    return to_json(complete);
   };
-  entry.make = make;
+  entry.make = [](const Json& parameters) { return made(parameters, [](auto&) {}); };
   entry.restore = [](const data::SafetensorsFile& state, const Json& parameters) {
-    auto lda = make(parameters);
-    lda->restore(state);
-    return lda;
+    return made(parameters, [&](auto& learner) { learner.restore(state); });
   };
   entry.warm_start = [](const data::SafetensorsFile& state, const Json& parameters) {
-    auto lda = make(parameters);
-    lda->start_from(state);
-    return lda;
+    return made(parameters, [&](auto& learner) { learner.start_from(state); });
   };
   entry.load_model = [](const data::SafetensorsFile& file) {
     return std::make_unique<LdaModel>(load_model(file));
   };
   entry.is_incremental = [](const Json&) { return true; };
-  entry.dial = [](const Json&) { return true; };
-  entry.send_choices = [](const Json&) { return std::vector<std::string>{"model", "gradient"}; };
+  entry.dial = [](const Json& parameters) { return !is_sampled(parameters); };
+  entry.send_choices = [](const Json& parameters) {
+    using Choices = std::vector<std::string>;
+    return is_sampled(parameters) ? Choices() : Choices{"model", "gradient"};
+  };
   entry.why_no_moves = [](const Json& parameters, bool held_out) -> std::string {
+    if (is_sampled(parameters)) return "topics that are drawn need whole counts";
     if (parameters.at("send") != "model")
       return "`send` gradient needs statistics of all documents";
     return held_out ? "held-out documents are measured with one model, and workers look at "
                       "different ones"
                     : "";
   };
-  entry.measures_shown = {"perplexity_bound", "held_out_perplexity", "coherence_npmi"};
-  entry.measures_in_json = {"perplexity_bound", "held_out_perplexity", "held_out_perplexity_bound",
-                            "coherence_npmi", "coherence_u_mass"};
+  entry.measures_shown = {"log_likelihood", "perplexity_bound", "held_out_perplexity",
+                          "coherence_npmi"};
+  entry.measures_in_json = {"log_likelihood",
+                            "eta",
+                            "perplexity_bound",
+                            "held_out_perplexity",
+                            "held_out_perplexity_bound",
+                            "coherence_npmi",
+                            "coherence_u_mass"};
   entry.calibration = calibration;
   return entry;
 }

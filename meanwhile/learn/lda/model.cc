@@ -8,8 +8,10 @@
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/data/release_rows.h"
 #include "meanwhile/learn/lda/documents.h"
 #include "meanwhile/learn/lda/parameters.h"
+#include "meanwhile/learn/lda/sampled/count_lists.h"
 #include "meanwhile/learn/metadata.h"
 
 namespace meanwhile::learn::lda {
@@ -63,6 +65,11 @@ std::vector<double> numbers(const data::SafetensorsFile& file, const char* name,
 }
 
 void read_shape(const data::SafetensorsFile& file, Model& model) {
+  if (file.has(sampled::kCountStart)) {
+    model.words = static_cast<std::int64_t>(file.tensor("word_counts").as<double>().size());
+    model.topics = static_cast<std::int64_t>(file.tensor("alpha").as<double>().size());
+    return;
+  }
   if (!file.has("lambda")) refuse("it has no lambda; was training stopped before it had topics?");
   const data::Tensor& lambda = file.tensor("lambda");
   const bool matrix = lambda.shape.size() == 2 && lambda.shape[0] >= 1 && lambda.shape[1] >= 1;
@@ -71,6 +78,23 @@ void read_shape(const data::SafetensorsFile& file, Model& model) {
   }
   model.words = lambda.shape[0];
   model.topics = lambda.shape[1];
+}
+
+void read_lambda(const data::SafetensorsFile& file, Model& model) {
+  if (!file.has(sampled::kCountStart)) {
+    model.lambda = numbers(file, "lambda", {model.words, model.topics}, true);
+    return;
+  }
+  const sampled::CountLists lists = sampled::read_counts(file, model.topics);
+  if (std::ssize(lists.start) != model.words + 1) refuse("its counts are of other words");
+  const auto K = static_cast<std::size_t>(model.topics);
+  model.lambda.assign(static_cast<std::size_t>(model.words) * K, model.eta);
+  for (std::size_t w = 0; w + 1 < lists.start.size(); ++w) {
+    const auto end = static_cast<std::size_t>(lists.start[w + 1]);
+    for (auto i = static_cast<std::size_t>(lists.start[w]); i < end; ++i) {
+      model.lambda[w * K + static_cast<std::size_t>(lists.topics[i])] += lists.counts[i];
+    }
+  }
 }
 
 void read_together(const data::SafetensorsFile& file, double documents, Model& model) {
@@ -142,14 +166,14 @@ Model load_model(const data::SafetensorsFile& file) {
   if (model.topics != parameters.n_topics) {
     refuse("lambda is of {} topics, n_topics is {}", model.topics, parameters.n_topics);
   }
-  model.lambda = numbers(file, "lambda", {model.words, model.topics}, true);
+  const double eta = about.contains("eta") ? count_of(about, "eta") : parameters.eta;
+  model.eta = eta > 0 ? eta : 1 / static_cast<double>(model.topics);
+  read_lambda(file, model);
   model.alpha = numbers(file, "alpha", {model.topics}, true);
   model.word_counts = numbers(file, "word_counts", {model.words}, false);
   for (const double sum : model.topic_sums()) {
     if (!std::isfinite(sum)) refuse("lambda is too large");
   }
-  const double eta = about.contains("eta") ? count_of(about, "eta") : parameters.eta;
-  model.eta = eta > 0 ? eta : 1 / static_cast<double>(model.topics);
   model.documents = count_of(about, "documents");
   model.tokens = count_of(about, "tokens");
   model.infer = {parameters.inference_tol, parameters.inference_max_iter};

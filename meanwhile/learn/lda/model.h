@@ -20,7 +20,8 @@ namespace meanwhile::learn::lda {
 // For errors: "not a topic model: ...".
 inline constexpr const char* kWhat = "a topic model";
 
-// As a file: tensors "lambda" [words, topics], "alpha" [topics], "word_counts" [words] (how often
+// As a file: tensors "lambda" [words, topics] (or counts, which lambda is without eta, as lists:
+// sampled/count_lists.h), "alpha" [topics], "word_counts" [words] (how often
 // each word occurs in the training data), and once training has ended "top_words" [topics, n],
 // "together" [topics, n (n + 1) / 2] (see CoOccurrence); in the metadata "about": "documents",
 // "tokens", "counted" (documents, for "together"), "eta", "words" (the vocabulary, if the data had

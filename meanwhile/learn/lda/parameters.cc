@@ -32,6 +32,7 @@ void validate(const Parameters& p) {
   in_range("passes", p.passes, 1, kMostTopics);
   in_range("batch_size", p.batch_size, 0, kMostCount);
   in_range("max_documents", p.max_documents, 0, kMostCount);
+  in_range("sweeps", p.sweeps, 1, 1 << 14);
   in_range("inference_max_iter", p.inference_max_iter, 1, kMostCount);
   if (!(p.kappa > 0.5 && p.kappa <= 1)) {
     throw Error(ErrorKind::kUsage, "kappa is {}; it must be above 0.5, and at most 1", p.kappa);

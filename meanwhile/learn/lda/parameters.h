@@ -21,6 +21,11 @@ inline constexpr Named<Precision> kPrecisions[] = {{Precision::kSingle, "single"
                                                    {Precision::kDouble, "double"}};
 constexpr std::span<const Named<Precision>> names(Precision) { return kPrecisions; }
 
+// How topics are inferred: none draws nothing.
+enum class Sampler { kNone, kMh };
+inline constexpr Named<Sampler> kSamplers[] = {{Sampler::kNone, "none"}, {Sampler::kMh, "mh"}};
+constexpr std::span<const Named<Sampler>> names(Sampler) { return kSamplers; }
+
 struct Parameters {
   std::int64_t n_topics = 100;
   std::int64_t passes = 10;
@@ -37,6 +42,10 @@ struct Parameters {
   std::int64_t inference_max_iter = 100;
   Precision precision = Precision::kSingle;
   double tol = 1e-3;
+  Sampler sampler = Sampler::kNone;
+  std::int64_t sweeps = 1;
+  bool learn_eta = true;
+  bool exact = false;
 };
 
 // Calls visit(name, field, help) for each parameter.
@@ -69,6 +78,14 @@ void describe(P& p, Visit&& visit) {
         "of inference while training: single (digamma to 1e-6), or double (4e-15)");
   visit("tol", p.tol,
         "stop when a pass gained less than this, in nats a word; 0: after all passes");
+  visit("sampler", p.sampler,
+        "none: variational inference; mh: the topic of every token is drawn by Metropolis-Hastings "
+        "in constant time, for many topics and passes (200 unless passes is given)");
+  visit("sweeps", p.sweeps, "of mh: times that a pass draws each token");
+  visit("learn_eta", p.learn_eta, "of mh: learn eta as training goes on");
+  visit("exact", p.exact,
+        "of mh: draw the topics' words from their posterior before each round, so that passes are "
+        "samples of the posterior itself; costs words x topics, and priors stay as they are");
 }
 
 // THROWS Error(kUsage) naming the parameter and what is allowed.

@@ -1,0 +1,88 @@
+#include "meanwhile/learn/lda/sampled/priors.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meanwhile::learn::lda::sampled {
+
+namespace {
+
+constexpr double kLeast = 1e-5, kMost = 100;  // of a prior
+constexpr std::size_t kTable = 4096;          // counts whose sums are looked up
+
+// lgamma by Stirling's series from 10 on, and the recurrence below: the C library's writes to a
+// global variable.
+double log_gamma(double x) {
+  double below = 1;
+  for (; x < 10; x += 1) below *= x;
+  const double r = 1 / (x * x);
+  return (x - 0.5) * std::log(x) - x + 0.9189385332046727 +
+         (1. / 12 - r * (1. / 360 - r * (1. / 1260 - r / 1680))) / x - std::log(below);
+}
+
+double digamma(double x) {
+  double sum = 0;
+  for (; x < 10; x += 1) sum += 1 / x;
+  const double r = 1 / (x * x);
+  return std::log(x) - 0.5 / x - r * (1. / 12 - r * (1. / 120 - r * (1. / 252 - r / 240))) - sum;
+}
+
+}  // namespace
+
+WordSums word_sums(const WordTopics& words, double eta, base::ThreadPool& pool) {
+  // log Gamma(count + eta) / Gamma(eta), and its derivative.
+  std::vector<double> logs(kTable, 0.0), slopes(kTable, 0.0);
+  for (std::size_t i = 1; i < kTable; ++i) {
+    const double factor = eta + static_cast<double>(i - 1);
+    logs[i] = logs[i - 1] + std::log(factor);
+    slopes[i] = slopes[i - 1] + 1 / factor;
+  }
+  const double log_none = log_gamma(eta), slope_none = digamma(eta);
+  struct Part {
+    double log_p = 0, slope = 0;
+  };
+  std::vector<Part> parts(words.blocks());
+  pool.run(static_cast<std::int64_t>(parts.size()), [&](std::int64_t task, int) {
+    const auto block = static_cast<std::size_t>(task);
+    Part part;
+    const std::size_t end = std::min(words.words(), (block + 1) * WordTopics::kBlockWords);
+    for (std::size_t w = block * WordTopics::kBlockWords; w < end; ++w) {
+      words.for_counts(w, [&](std::uint32_t, std::uint32_t count) {
+        if (count < kTable) {
+          part.log_p += logs[count];
+          part.slope += slopes[count];
+        } else {
+          part.log_p += log_gamma(count + eta) - log_none;
+          part.slope += digamma(count + eta) - slope_none;
+        }
+      });
+    }
+    parts[block] = part;
+  });
+  Part sum;
+  for (const Part& part : parts) {
+    sum.log_p += part.log_p;
+    sum.slope += part.slope;
+  }
+  const auto V = static_cast<double>(words.words());
+  const double log_all = log_gamma(V * eta), slope_all = digamma(V * eta);
+  double norm = 0;
+  for (const std::int64_t total : words.totals()) {
+    sum.log_p -= log_gamma(static_cast<double>(total) + V * eta) - log_all;
+    norm += digamma(static_cast<double>(total) + V * eta) - slope_all;
+  }
+  return {sum.log_p, norm > 0 ? sum.slope / (V * norm) : 1};
+}
+
+void move_alpha(const TopicSums& sums, std::vector<double>& alpha) {
+  if (!(sums.norm > 0) || alpha.size() == 1) return;
+  for (std::size_t k = 0; k < alpha.size(); ++k) {
+    alpha[k] = std::clamp(alpha[k] * sums.of_topics[k] / sums.norm, kLeast, kMost);
+  }
+}
+
+double moved_eta(double eta, const WordSums& sums) {
+  return std::clamp(eta * sums.ratio, kLeast, kMost);
+}
+
+}  // namespace meanwhile::learn::lda::sampled
