@@ -12,8 +12,7 @@
 namespace meanwhile::learn::factorize {
 
 std::unique_ptr<RoundLearner> make_learner(const Parameters& parameters) {
-  if (parameters.solver == Solver::kAls) return als_learner(parameters);
-  throw base::Error(base::ErrorKind::kUsage, "{}: sgd is not built", base::parameter("solver"));
+  return parameters.solver == Solver::kAls ? als_learner(parameters) : sgd_learner(parameters);
 }
 
 Entry entry() {

@@ -14,6 +14,9 @@ inline constexpr char kName[] = "factorize";
 // Alternating least squares (als.cc).
 std::unique_ptr<RoundLearner> als_learner(const Parameters& parameters);
 
+// Stochastic gradient descent by rotation (sgd.cc). THROWS as validate().
+std::unique_ptr<RoundLearner> sgd_learner(const Parameters& parameters);
+
 // The learner of parameters.solver.
 std::unique_ptr<RoundLearner> make_learner(const Parameters& parameters);
 
