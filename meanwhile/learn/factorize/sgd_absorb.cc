@@ -100,11 +100,13 @@ void Sgd::take_step(const exchange::Update& total, Outcome& outcome) {
   const std::span<const double> sums = total.dense<double>(kSums);
   const double mean_square = sums[0] == 0 ? 0 : sums[1] / sums[0];
   if (!(mean_square < kDivergedAbove)) {
+    const std::string how =
+        std::isfinite(mean_square)
+            ? fmt::format("off by {:.3g} standard deviations", std::sqrt(mean_square))
+            : "no numbers any more";
     throw Error(ErrorKind::kFailed,
-                "sgd diverges: in step {} of pass {} predictions are off by {:.3g} standard "
-                "deviations of the ratings; lower {}, or raise {}",
-                step_ + 1, pass_ + 1, std::sqrt(mean_square), base::parameter("learning_rate"),
-                base::parameter("l2"));
+                "sgd diverges: in step {} of pass {} predictions are {}; lower {}, or raise {}",
+                step_ + 1, pass_ + 1, how, base::parameter("learning_rate"), base::parameter("l2"));
   }
   errors_ += sums[1];
   outcome.objective = mean_square * scale_ * scale_;
