@@ -30,8 +30,8 @@ class ShardMemory {
   bool empty() const { return tensors_.empty(); }
   std::size_t bytes() const;
 
-  // The values of a tensor, aligned to 64 bytes, to be read and changed. THROWS Error(kUsage) when no tensor of this
-  // name and type was declared.
+  // The values of a tensor, aligned to 64 bytes, to be read and changed. THROWS Error(kUsage) when
+  // no tensor of this name and type was declared.
   template <class T>
   std::span<T> tensor(const std::string& name) {
     const std::span<std::byte> bytes = bytes_of(name, data::dtype_name<T>());

@@ -1,5 +1,5 @@
-// SGD on ratings one after another, in the order that learn/factorize/sgd_ratings.h states, in plain
-// loops that share no code with the learner but the schedule and the first factors.
+// SGD on ratings one after another, in the order that learn/factorize/sgd_ratings.h states, in
+// plain loops that share no code with the learner but the schedule and the first factors.
 #pragma once
 
 #include <algorithm>

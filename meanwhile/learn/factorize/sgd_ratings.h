@@ -6,10 +6,10 @@
 //
 // A cell is the ratings of a shard in a block. It is taken in tiles, whose users and items stay in
 // the cache: `tile` users of the shard by `tile` items of the block, tiles of the first users
-// first, then by items. The n ratings of a tile, listed by user, then by number of item, are spread:
-// the i-th is taken in place i * stride mod n, where stride is the first number from 5 n / 8 on
-// (1 at least) that has no divisor in common with n. So ratings of one user do not follow each
-// other, and no step waits for the one before it.
+// first, then by items. The n ratings of a tile, listed by user, then by number of item, are
+// spread: the i-th is taken in place i * stride mod n, where stride is the first number from
+// 5 n / 8 on (1 at least) that has no divisor in common with n. So ratings of one user do not
+// follow each other, and no step waits for the one before it.
 #pragma once
 
 #include <cstddef>
