@@ -7,8 +7,8 @@
 
 namespace meanwhile::base {
 
-// Memory in large pages where the system has them, and where `bytes` would fill one; else as
-// operator new. THROWS std::bad_alloc.
+// Memory in large pages where the system has them, and where `bytes` would fill one; else
+// aligned to 64 bytes. THROWS std::bad_alloc.
 void* allocate_large(std::size_t bytes);
 void free_large(void* data, std::size_t bytes) noexcept;
 

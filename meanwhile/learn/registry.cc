@@ -5,6 +5,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/nearest.h"
 #include "meanwhile/learn/belief/entry.h"
+#include "meanwhile/learn/factorize/entry.h"
 #include "meanwhile/learn/graph/entries.h"
 #include "meanwhile/learn/kmeans/entry.h"
 #include "meanwhile/learn/lda/entry.h"
@@ -30,6 +31,7 @@ std::vector<Entry> standard_entries() {
       graph::spread_entry(),
       graph::kcore_entry(),
       belief::entry(),
+      factorize::entry(),
   };
 }
 

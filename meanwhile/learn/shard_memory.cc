@@ -26,7 +26,7 @@ ShardMemory::ShardMemory(const MemoryShape& shape) {
   for (const data::TensorSpec& tensor : shape) {
     std::size_t bytes = element_bytes(tensor);
     for (const std::int64_t size : tensor.shape) bytes *= static_cast<std::size_t>(size);
-    tensors_[tensor.name] = {tensor.dtype, tensor.shape, std::vector<std::byte>(bytes)};
+    tensors_[tensor.name] = {tensor.dtype, tensor.shape, base::LargeVector<std::byte>(bytes)};
   }
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/large_pages.h"
 #include "meanwhile/data/safetensors.h"
 
 namespace meanwhile::learn {
@@ -30,8 +31,8 @@ class ShardMemory {
   bool empty() const { return tensors_.empty(); }
   std::size_t bytes() const;
 
-  // The values of a tensor, to be read and changed. THROWS Error(kUsage) when no tensor of this
-  // name and type was declared.
+  // The values of a tensor, aligned to 64 bytes, to be read and changed. THROWS Error(kUsage) when
+  // no tensor of this name and type was declared.
   template <class T>
   std::span<T> tensor(const std::string& name) {
     const std::span<std::byte> bytes = bytes_of(name, data::dtype_name<T>());
@@ -48,7 +49,7 @@ class ShardMemory {
   struct Values {
     std::string dtype;
     std::vector<std::int64_t> shape;
-    std::vector<std::byte> bytes;
+    base::LargeVector<std::byte> bytes;
   };
   std::span<std::byte> bytes_of(const std::string& name, std::string_view dtype);
 

@@ -1,0 +1,13 @@
+// Ratings in Matrix Market's coordinate form (.mtx): entry (i, j) is the rating of item j by user i.
+#pragma once
+
+#include <filesystem>
+
+#include "meanwhile/learn/factorize/ratings_input.h"
+
+namespace meanwhile::learn::factorize {
+
+// Names are numbers from 1. THROWS Error(kInput) with file and line.
+RatingList read_matrix_market(const std::filesystem::path& path);
+
+}  // namespace meanwhile::learn::factorize
