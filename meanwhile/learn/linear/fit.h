@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "meanwhile/learn/linear/gradient.h"
+#include "meanwhile/learn/linear/late_steps.h"
 #include "meanwhile/learn/linear/parameters.h"
 #include "meanwhile/learn/linear/problem.h"
 #include "meanwhile/learn/linear/sgd.h"
@@ -88,9 +89,10 @@ struct Fit {
   std::vector<double> initial_classes;  // of the model to start from
   std::vector<std::string> initial_names;
 
-  bool newton = false;  // L-BFGS was begun
-  int ahead = 0;        // rounds that are worked on and not absorbed when work() is called
-  double step = 1;      // the part of its steps that SGD takes
+  bool newton = false;   // L-BFGS was begun
+  int ahead = 0;         // rounds that are worked on and not absorbed when work() is called
+  int lag = 0;           // rounds that the model which work() reads is behind, mostly
+  LateSteps late_steps;  // where lag is 1
   // Where workers look at different models: the mean penalty of these, which all workers know.
   std::optional<double> mean_penalty;
   bool done = false;  // nothing is left to absorb
