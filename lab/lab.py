@@ -197,8 +197,12 @@ def graph(quick, repeats, note):
 
 def staleness(quick, repeats, note):
     """Time to an objective at each staleness, with and without stragglers."""
-    return dial.staleness(quick, repeats, note, say)
+    path = RESULTS / "staleness.json"
+    before = json.loads(path.read_text()) if path.exists() and not quick else {}
+    return dial.staleness(quick, repeats, parts_of_dial or ["needs", *dial.PARTS], before, say)
 
+
+parts_of_dial = []  # --part
 
 EXPERIMENTS = {"storage": storage, "scaleup": scaleup, "svm": svm, "graph": graph, "another_size": another_size, "staleness": staleness}
 
@@ -208,7 +212,9 @@ def main():
     options.add_argument("--quick", action="store_true", help="few points, to see that it works; nothing is kept but build/lab/NAME.json")
     options.add_argument("--only", choices=EXPERIMENTS, action="append", help="this one; may be repeated")
     options.add_argument("--repeats", type=int, default=1, metavar="N", help="jobs of each point; an experiment takes N times as long (default: 1)")
+    options.add_argument("--part", choices=["needs", *dial.PARTS], action="append", default=[], help="of `staleness`: this one; may be repeated")
     asked = options.parse_args()
+    parts_of_dial.extend(asked.part)
     if asked.repeats < 1:
         options.error("--repeats is at least 1")
     stop_on_signals()

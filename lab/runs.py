@@ -104,17 +104,17 @@ class Cluster:
         self.jobs += 1
         return f"azure://devstoreaccount1/lab/job-{self.jobs}"
 
-    def train_on_storage(self, flags, workers, simd, limit_s):
+    def train_on_storage(self, flags, workers, simd, limit_s, store=None):
         """One worker of one thread on each of the first hosts. Workers are there before the job is, so that none begins
         with the tasks of those who come later. The result of the job, with "rounds" and "wall_s" added."""
-        store = self.store()
+        store = store or self.store()
         start = time.monotonic()
         with contextlib.ExitStack() as stack:
             started = []
             for host in range(1, workers + 1):
                 log = stack.enter_context(open(FOLDER / f"worker-{host}.log", "w+"))
                 started.append((host, log, subprocess.Popen(
-                    [SCRIPT, "on", str(host), PROGRAM, "worker", "--store", store, "--threads", "1", *simd_flags(simd), "--wait", "60",
+                    [SCRIPT, "on", str(host), PROGRAM, "worker", "--store", str(store), "--threads", "1", *simd_flags(simd), "--wait", "60",
                      "--timeout", "120", "--quiet"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **self.environment})))
                 stack.callback(started[-1][2].kill)  # does nothing when it has ended
             self.on("storage", PROGRAM, "submit", *flags, "--store", store, "--quiet", limit_s=120)
@@ -147,7 +147,7 @@ class Cluster:
 @contextlib.contextmanager
 def thread_shares(command, percents, limit_s, period_us=100000):
     """Runs a program whose threads each have a share of a core, in percent: cgroups of version 1, whose `tasks` takes threads. The
-    first thread has the first share, and others as they are started. Ends the program at the limit."""
+    first thread has the first share, and another one that of the group with the fewest threads. Ends the program at the limit."""
     root = next((words[1] for words in map(str.split, open("/proc/mounts")) if words[2] == "cgroup" and "cpu" in words[3].split(",")), None)
     if root is None:
         raise Failed("shares of threads need cgroups of version 1")
@@ -159,19 +159,23 @@ def thread_shares(command, percents, limit_s, period_us=100000):
             (group / "cpu.cfs_quota_us").write_text(str(max(1000, int(percent * period_us / 100))))
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + limit_s
-        seen = []
+        seen = {}  # thread: group
         while process.poll() is None:
             if time.monotonic() > deadline:
                 process.kill()
                 raise Failed(f"{command[0]}: not done after {limit_s} s")
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                for thread in sorted(map(int, os.listdir(f"/proc/{process.pid}/task"))):
-                    # Threads that one of these starts later are in its group already.
-                    if thread in seen or len(seen) == len(groups):
+                alive = sorted(map(int, os.listdir(f"/proc/{process.pid}/task")))
+                for ended in seen.keys() - set(alive):
+                    del seen[ended]
+                for thread in alive:
+                    if thread in seen:
                         continue
+                    # A pool of threads may be followed by another one: each has one thread in every group.
+                    fewest = min(range(len(groups)), key=list(seen.values()).count)
                     with contextlib.suppress(OSError):
-                        (groups[len(seen)] / "tasks").write_text(str(thread))
-                        seen.append(thread)
+                        (groups[fewest] / "tasks").write_text(str(thread))
+                        seen[thread] = fewest
             time.sleep(0.002)
         if process.returncode != 0:
             raise Failed(f"{command[0]}: exit code {process.returncode}")

@@ -10,6 +10,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/job/clock_messages.h"
 #include "meanwhile/tables/fixed_point.h"
+#include "meanwhile/tables/foresight.h"
 #include "meanwhile/transport/collect.h"
 #include "meanwhile/transport/pack.h"
 
@@ -21,8 +22,18 @@ using base::now_s;
 
 namespace {
 
-// Between two looks at messages, when nothing moves.
-constexpr auto kPause = std::chrono::microseconds(100);
+// Between two looks at messages, when nothing moves: a part of how long nothing has. Looks at many
+// requests take time from the work beside them.
+constexpr auto kShortest = std::chrono::microseconds(100),
+               kLongest = std::chrono::microseconds(2000);
+constexpr double kPausesOfIdle = 16;
+
+std::chrono::steady_clock::time_point next_look(double moved_s) {
+  const std::chrono::duration<double> part((now_s() - moved_s) / kPausesOfIdle);
+  return std::chrono::steady_clock::now() +
+         std::clamp(std::chrono::duration_cast<std::chrono::microseconds>(part), kShortest,
+                    kLongest);
+}
 
 std::int64_t least(std::span<const std::int64_t> clocks) {
   return *std::min_element(clocks.begin(), clocks.end());
@@ -99,11 +110,13 @@ void Clocks::look() {
     const std::vector<std::int64_t>& from = mine ? sum_ : view.values;
     std::copy(from.begin(), from.end(), to.begin());
     const std::span<const std::int64_t> arrived = mine ? arrived_ : view.cut;
+    const auto me = static_cast<std::size_t>(me_);
+    const tables::Cut cut = tables::seen(arrived, clock_, me, bound_);
     for (const auto& [clock, move] : own_) {
-      if (clock < arrived[static_cast<std::size_t>(me_)]) continue;
-      tables::add_exactly(std::span(*move).subspan(at.begin, at.size()), to);
+      const auto part = std::span(*move).subspan(at.begin, at.size());
+      if (clock >= arrived[me]) tables::add_exactly(part, to);
+      if (clock >= clock_ - tables::kForeseen) tables::foresee(cut, me, shards_, clock, part, to);
     }
-    const tables::Cut cut = tables::seen(arrived, clock_, static_cast<std::size_t>(me_), bound_);
     for (int source = 0; source < workers_; ++source) {
       const std::int64_t seen = cut[static_cast<std::size_t>(source)];
       lags_.push_back(static_cast<std::int16_t>(clock_ - seen));
@@ -157,11 +170,12 @@ void Clocks::make_moves() {
           worked_.notify_all();
         },
         [] {}));
-    for (;;) {
+    for (double moved_s = begin_s;;) {
       const bool moved = poll();
+      if (moved) moved_s = now_s();
       base::MutexLock lock(mutex_);
       if (!working_) break;
-      if (!moved) worked_.wait_until(mutex_, std::chrono::steady_clock::now() + kPause);
+      if (!moved) worked_.wait_until(mutex_, next_look(moved_s));
     }
   }
   if (failure) std::rethrow_exception(failure);
@@ -206,7 +220,8 @@ void Clocks::publish(const Votes& votes, double work_s) {
   const std::shared_ptr<std::vector<std::int64_t>> move = std::exchange(making_, nullptr);
   own_.emplace_back(clock_, move);
   // An answer that is there has the moves of two clocks ago.
-  while (own_.size() > 3) own_.pop_front();
+  static_assert(tables::kForeseen >= 2);
+  while (std::ssize(own_) > tables::kForeseen) own_.pop_front();
   const Slice at = slice(me_);
   tables::add_exactly(std::span(*move).subspan(at.begin, at.size()), sum_);
   arrived_[static_cast<std::size_t>(me_)] = clock_ + 1;
@@ -250,7 +265,7 @@ void Clocks::wait_for(const char* what, const std::function<bool()>& come) {
                   done(), now_s() - moved_s, what, silent, before_ + least(arrived_) - 1);
     }
     base::MutexLock lock(mutex_);
-    worked_.wait_until(mutex_, std::chrono::steady_clock::now() + kPause);
+    worked_.wait_until(mutex_, next_look(moved_s));
   }
   times_.wait_s += now_s() - begin_s;
 }

@@ -10,7 +10,8 @@
 //   answer     to the move of clock c, when clocks 0 .. c + 1 - s of all workers are in the sum; if
 //              others are about to come, they are waited for, at most kPatience of a clock's work
 //
-// A worker adds its own moves that an answer lacks. Which clocks every read saw is recorded.
+// A worker adds its own moves that an answer lacks, and what it takes those of others to be
+// (tables/foresight.h). Which clocks every read saw is recorded.
 // Memory: the model five times, of it three times as moves under way, whatever the staleness.
 #pragma once
 
@@ -127,7 +128,7 @@ class Clocks {
   std::vector<std::int64_t> sum_;      // of my slice
   std::vector<std::int64_t> arrived_;  // clocks of each worker in it
   std::vector<View> views_;            // of the other slices, by owner
-  // My moves that not all answers have yet, and their clocks.
+  // My last moves, which not all answers have yet, and their clocks.
   std::deque<std::pair<std::int64_t, std::shared_ptr<std::vector<std::int64_t>>>> own_;
   std::vector<std::int64_t> moved_;  // what this worker looks at
   std::vector<std::int16_t> lags_;   // of my reads: by clock, slice and source

@@ -129,7 +129,7 @@ void settle_staleness(SettledRun& run) {
   if (!run.is_fresh() && bound.staleness >= 2) {
     run.notes.push_back(fmt::format(
         "every sum is absorbed {} rounds late, so steps are shortened to {:.2g} of those without "
-        "a lag; {} 1 needs 0.7, and fresh reads lag less",
+        "a lag; {} 1 and fresh reads take whole ones",
         bound.staleness, tables::good_step(bound.staleness), parameter("staleness")));
   }
 }

@@ -1,5 +1,6 @@
 #include "meanwhile/job/steal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <span>
@@ -15,9 +16,11 @@ namespace {
 
 // Those of the exchanges are 1 to 4.
 constexpr int kAskTag = 11, kAnswerTag = 12;
-// How often a worker whose threads work looks for asks. A shard takes milliseconds at least, or
-// stealing does not pay.
-constexpr std::chrono::microseconds kLook{200};
+// How often a worker whose threads work looks for asks: so often while a shard is worked on, within
+// these. A look takes time from the work. A shard takes milliseconds at least, or stealing does not
+// pay.
+constexpr double kLooksAShard = 32;
+constexpr std::chrono::microseconds kSoonest{200}, kLatest{2000};
 
 std::span<std::byte> bytes_of(auto& message) {
   return std::as_writable_bytes(std::span(&message, 1));
@@ -50,7 +53,12 @@ StealRound::StealRound(transport::Transport& transport, int shards, int threads)
 
 void StealRound::serve() {
   for (Neighbour& thief : neighbours_) expect_ask(thief);
-  while (!queue_.wait_until_all_began(kLook)) {
+  const auto pause = [this] {
+    const std::chrono::duration<double> part(queue_.seconds_a_shard() / kLooksAShard);
+    return std::clamp(std::chrono::duration_cast<std::chrono::microseconds>(part), kSoonest,
+                      kLatest);
+  };
+  while (!queue_.wait_until_all_began(pause())) {
     for (Neighbour& thief : neighbours_) {
       if (!thief.is_closed && transport_.done(thief.ask)) answer(thief);
     }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::learn {
 
@@ -32,7 +31,7 @@ std::int64_t count_in(const data::SafetensorsFile& file) {
 LaggedLearner::LaggedLearner(std::unique_ptr<RoundLearner> learner, int lag,
                              const data::SafetensorsFile* state)
     : learner_(std::move(learner)), lag_(lag) {
-  learner_->set_step(tables::good_step(lag));
+  learner_->set_lag(lag);
   if (state != nullptr) read_waiting(*state);
 }
 

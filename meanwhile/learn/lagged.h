@@ -9,8 +9,8 @@
 // depends on nothing but data, parameters, seed, shards and lag. Totals that wait are part of the
 // state: a run that is resumed, and a worker that joins, continue with the same bits.
 //
-// A model that is pulled all the way to where an older one wants it overshoots: steps are shortened
-// (good_step() in tables/reads.h).
+// A model that is pulled all the way to where an older one wants it overshoots: learners are told
+// of the lag, and step with care (learn/linear/late_steps.h).
 //
 // The last rounds are absorbed one by one, without work: short rounds with an empty update. Stages
 // that allow no lag (statistics, line searches, scores) run as if there were none; rounds that

@@ -6,6 +6,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/tables/fixed_point.h"
+#include "meanwhile/tables/foresight.h"
 
 namespace meanwhile::learn {
 
@@ -148,6 +149,25 @@ exchange::UpdateShape ReplayedLearner::update_shape() const {
           {.rows = log_->run().shards, .width = static_cast<std::int64_t>(moves_->summary_size())}};
 }
 
+// What the reader's next read looked at.
+ReplayedLearner::Numbers ReplayedLearner::with_foreseen(int reader) const {
+  const Reader& of = readers_[static_cast<std::size_t>(reader)];
+  const int R = stretch().readers;
+  Numbers sees = of.looks_at;
+  for (int slice = 0; slice < R; ++slice) {
+    const auto at = tables::ReadsLog::slice(log_->size(), slice, R);
+    const auto cut =
+        std::span(of.cut).subspan(static_cast<std::size_t>(slice * R), static_cast<std::size_t>(R));
+    for (auto clock = std::max<std::int64_t>(0, of.clock - tables::kForeseen); clock < of.clock;
+         ++clock) {
+      tables::foresee(cut, static_cast<std::size_t>(reader), log_->run().shards, clock,
+                      std::span(kept_.at({reader, clock})).subspan(at.begin, at.size()),
+                      std::span(sees).subspan(at.begin, at.size()));
+    }
+  }
+  return sees;
+}
+
 // Made from the learner, which has settled no more than any reader.
 ReplayedLearner::Clone& ReplayedLearner::clone_of(int reader) {
   std::unique_ptr<Clone>& clone = clones_[reader];
@@ -173,7 +193,7 @@ ReplayedLearner::Clone& ReplayedLearner::clone_of(int reader) {
     ++clone->settled;
   }
   clone->learner->set_ahead(static_cast<int>(of.clock - clone->settled));
-  clone->moves->look(of.looks_at, tables::unit_of(stretch().grid, log_->run().shards));
+  clone->moves->look(with_foreseen(reader), tables::unit_of(stretch().grid, log_->run().shards));
   clone->looks_for = of.clock;
   return *clone;
 }
@@ -258,11 +278,14 @@ void ReplayedLearner::look(int reader) {
   }
 }
 
-// Drops moves that every reader has, and summaries that all have settled.
+// Drops moves that every reader has and its own reader does not foresee with any more, and
+// summaries that all have settled.
 void ReplayedLearner::forget() {
   std::erase_if(kept_, [&](const auto& kept) {
     const int source = kept.first.first;
     const std::int64_t clock = kept.first.second;
+    const std::int64_t done = readers_[static_cast<std::size_t>(source)].clock;
+    if (clock >= done - tables::kForeseen) return false;
     return std::all_of(readers_.begin(), readers_.end(), [&](const Reader& reader) {
       for (auto at = static_cast<std::size_t>(source); at < reader.cut.size();
            at += readers_.size()) {

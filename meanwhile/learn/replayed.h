@@ -75,6 +75,7 @@ class ReplayedLearner final : public RoundLearner {
   void take(const exchange::Update& total);
   void look(int reader);
   void forget();
+  Numbers with_foreseen(int reader) const;
   Clone& clone_of(int reader) MW_REQUIRES(mutex_);
   void put_state(State& state) const;
 

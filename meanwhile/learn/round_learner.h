@@ -82,9 +82,9 @@ class RoundLearner : public Learner {
   virtual int max_lag() const { return 0; }
   // The coming work() is for the round after `rounds` others whose totals are not absorbed yet.
   virtual void set_ahead(int /*rounds*/) {}
-  // absorb() is to take this part of its steps, since the model that work() reads lags behind:
-  // whole steps towards where an older model would have gone swing round the optimum. 1 at first.
-  virtual void set_step(double /*part*/) {}
+  // The model that work() reads will lack so many totals, mostly: whole steps towards where an
+  // older model would have gone swing round the optimum. Before attach(); 0 at first.
+  virtual void set_lag(int /*rounds*/) {}
   // Whether run_ahead() may be of use. If not, it would change nothing.
   virtual bool may_run_ahead() const { return false; }
   // Called after work() of a round, before its total is known: brings the model to what work() of

@@ -67,14 +67,11 @@ inline double largest_step(int lag) {
   return 2 * std::cos(lag * std::numbers::pi / (2.0 * lag + 1));
 }
 
-// The part of their steps that learners take with such a lag. Near the largest the model swings
-// round the optimum for long; much shorter ones are slow. Chosen on one data set: svm on a9a with 8
-// shards is below 0.36 in round 9 without a lag; with a lag of one round in round 10 with 0.7 of
-// the largest, in round 13 with 0.5, and not in 14 rounds with 1.
+// The part of their steps that learners take with a fixed lag of two rounds or more. Near the
+// largest the model swings round the optimum for long; much shorter ones are slow.
 inline double good_step(int lag) { return lag == 0 ? 1 : 0.7 * largest_step(lag); }
 
 // What a unit of moves on a grid changes in the model, which takes their mean over the shards.
-// Steps are those of a lag of one round, which is what fresh reads mostly have.
-inline double unit_of(double grid, int shards) { return grid * good_step(1) / shards; }
+inline double unit_of(double grid, int shards) { return grid / shards; }
 
 }  // namespace meanwhile::tables

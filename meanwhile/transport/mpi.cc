@@ -17,8 +17,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-// The wait: after the last sign of life test without pause for kSpin, then with sleeps that grow.
-constexpr microseconds kSpin{50}, kFirstSleep{20}, kLongestSleep{200};
+// The wait: after the last sign of life test without pause for kSpin, then with sleeps that grow
+// with it. A look costs 10 to 20 microseconds of a core that other threads may be working on: with
+// sleeps of 0.2 ms, waits took most of a host that has a tenth of a core.
+constexpr microseconds kSpin{50}, kFirstSleep{20}, kLongestSleep{1000};
+constexpr int kSleepsOfIdle = 16;           // so late a message is seen: this part of the wait
+constexpr microseconds kBetweenLooks{500};  // for failures, where many requests are asked for
 // How long fail() and withdraw() try; whoever is not reached by then has gone itself.
 constexpr std::chrono::milliseconds kFarewell{1000};
 constexpr std::size_t kLongestCause = 4000;
@@ -77,11 +81,9 @@ class MpiSession::World : public Transport {
     throw_if_failed();
     Open& message = open_.at(request);
     auto moved = Clock::now();
-    auto sleep = kFirstSleep;
     while (!message.pieces.empty()) {
       if (test_last(message)) {
         moved = Clock::now();
-        sleep = kFirstSleep;
         continue;
       }
       const auto idle = Clock::now() - moved;
@@ -92,8 +94,8 @@ class MpiSession::World : public Transport {
         fail(base::ErrorKind::kFailed, silence(message));
         throw_if_failed();
       }
-      std::this_thread::sleep_for(sleep);
-      sleep = std::min(2 * sleep, kLongestSleep);
+      std::this_thread::sleep_for(
+          std::clamp<Clock::duration>(idle / kSleepsOfIdle, kFirstSleep, kLongestSleep));
     }
     const std::size_t bytes = message.moved;
     open_.erase(request);
@@ -107,7 +109,10 @@ class MpiSession::World : public Transport {
     Open& message = open_.at(request);
     while (!message.pieces.empty() && test_last(message)) continue;
     if (message.pieces.empty()) return true;
-    look_for_failure();
+    if (const auto now = Clock::now(); now - looked_ >= kBetweenLooks) {
+      looked_ = now;
+      look_for_failure();
+    }
     throw_if_failed();
     return false;
   }
@@ -234,6 +239,7 @@ class MpiSession::World : public Transport {
   bool crosses_network_ = false;
   std::map<Request, Open> open_;
   Request next_ = 0;
+  Clock::time_point looked_;  // for failures, by done()
   std::optional<base::Error> cause_;
   std::string farewell_;  // lives on while MPI may still send it
 };

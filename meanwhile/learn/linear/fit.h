@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "meanwhile/learn/linear/gradient.h"
+#include "meanwhile/learn/linear/late_steps.h"
 #include "meanwhile/learn/linear/parameters.h"
 #include "meanwhile/learn/linear/path.h"
 #include "meanwhile/learn/linear/problem.h"
@@ -102,9 +103,10 @@ struct Fit {
   std::vector<std::string> initial_names;
   std::vector<PathPoint> path;  // penalties that are done
 
-  bool newton = false;  // L-BFGS was begun
-  int ahead = 0;        // rounds that are worked on and not absorbed when work() is called
-  double step = 1;      // the part of its steps that SGD takes
+  bool newton = false;   // L-BFGS was begun
+  int ahead = 0;         // rounds that are worked on and not absorbed when work() is called
+  int lag = 0;           // rounds that the model which work() reads is behind, mostly
+  LateSteps late_steps;  // where lag is 1
   // Where workers look at different models: the mean penalty of these, which all workers know.
   std::optional<double> mean_penalty;
   bool done = false;  // nothing is left to absorb

@@ -6,6 +6,7 @@
 
 #include "meanwhile/learn/linear/sgd_steps.h"
 #include "meanwhile/learn/linear/stages.h"
+#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::learn::linear {
 
@@ -13,7 +14,7 @@ void step_on_gradient(const Fit& fit, std::span<const double> features,
                       std::span<const double> intercepts, const GradientStep& step,
                       std::span<double> w, std::span<double> squares) {
   const Parameters& parameters = fit.parameters;
-  const double rate = fit.step * step.rate, common = rate / std::sqrt(step.t);
+  const double rate = tables::good_step(fit.lag) * step.rate, common = rate / std::sqrt(step.t);
   for (std::size_t i = 0; i < w.size(); ++i) {
     const bool penalised = i < features.size();
     const double factor = penalised ? fit.penalty_of(i / fit.problem.outputs) : 0;

@@ -23,6 +23,7 @@ Linear::~Linear() = default;
 void Linear::attach(const Attachment& attachment) {
   if (complete_) refuse_to_go_on();
   fit_.attach(attachment);
+  if (fit_.lag != 1) fit_.late_steps.clear();
   stage().begin();
 }
 
@@ -36,6 +37,7 @@ void Linear::enter(StageName next) {
   Progress& progress = fit_.progress;
   if (next == progress.stage) return;
   progress.stage = next;
+  fit_.late_steps.clear();
   // Pruning and the score belong to the stage before.
   if (next < StageName::kPrune) {
     progress.stage_round = 0;

@@ -35,7 +35,7 @@ class Linear final : public RoundLearner {
   Outcome absorb(const exchange::Update& total) override;
   int max_lag() const override;
   void set_ahead(int rounds) override { fit_.ahead = rounds; }
-  void set_step(double part) override { fit_.step = part; }
+  void set_lag(int rounds) override { fit_.lag = rounds; }
   Moves* moves() override;
   std::int64_t rounds_left() const override;
   // Passes of SGD alone are as many as asked for.

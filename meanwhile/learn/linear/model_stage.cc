@@ -9,6 +9,7 @@
 
 #include "meanwhile/learn/linear/sgd_steps.h"
 #include "meanwhile/learn/linear/stages.h"
+#include "meanwhile/tables/reads.h"
 
 namespace meanwhile::learn::linear {
 
@@ -57,21 +58,29 @@ class ModelStage final : public LinearStage {
       const std::span<const double> rest = total.dense<double>(kRest);
       fit_.coordinates.enter(fit_.problem, fit_.w);
       before_.clear();
-      if (fit_.step < 1) before_ = fit_.w;
+      if (fit_.lag > 0) before_ = fit_.w;
       if (adaptive()) {
         average_adaptive(rows, rest);
       } else {
         average(rows, rest);
       }
-      for (std::size_t i = 0; i < before_.size(); ++i) {
-        fit_.w[i] = before_[i] + fit_.step * (fit_.w[i] - before_[i]);
-      }
+      step_late();
       fit_.coordinates.leave(fit_.problem, fit_.w);
     });
   }
 
  private:
   bool adaptive() const { return fit_.parameters.adaptive; }
+
+  // Whole steps from a model that lags behind would swing round the optimum.
+  void step_late() {
+    if (fit_.lag == 1) fit_.late_steps.step(before_, fit_.w);
+    if (fit_.lag <= 1) return;
+    const double step = tables::good_step(fit_.lag);
+    for (std::size_t i = 0; i < before_.size(); ++i) {
+      fit_.w[i] = before_[i] + step * (fit_.w[i] - before_[i]);
+    }
+  }
 
   void put_change(const SgdResult& pass, std::span<const double> v,
                   exchange::Update& update) const {
@@ -148,7 +157,7 @@ class ModelStage final : public LinearStage {
   }
 
   std::vector<double> scratch_;
-  std::vector<double> before_;  // the model that a part of a step starts from
+  std::vector<double> before_;  // the model that a late step starts from
 };
 
 }  // namespace

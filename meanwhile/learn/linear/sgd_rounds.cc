@@ -36,6 +36,7 @@ StageName retreat(Fit& fit, double objective) {
   if (chosen || ++progress.retreats > kMostRetreats) throw_diverged(fit, objective);
   progress.rate /= 4;
   if (!fit.before.empty()) fit.w = fit.before;
+  fit.late_steps.clear();
   if (!fit.squares.empty()) fit.squares.assign(fit.squares.size(), 0.0);
   // Where L-BFGS is to follow, it need not wait for a rate that works.
   return lbfgs_follows(fit.parameters) ? StageName::kLbfgs : progress.stage;

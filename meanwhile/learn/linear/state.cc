@@ -86,6 +86,7 @@ State Linear::state() const {
     carry(state, "mean_weights", fit_.mean_w);
     carry(state, "best_weights", fit_.best_w);
     carry(state, "weights_before", fit_.before);
+    fit_.late_steps.save(state);
     carry(state, "last_weights", fit_.last_w);
   }
   state.parameters = to_json(fit_.parameters);
@@ -143,6 +144,7 @@ void Linear::restore(const data::SafetensorsFile& file) {
   fit_.mean_w = carried<double>(file, "mean_weights", P);
   fit_.best_w = carried<double>(file, "best_weights", P);
   fit_.before = carried<double>(file, "weights_before", P);
+  fit_.late_steps.load(file, P);
   fit_.last_w = carried<double>(file, "last_weights", P);
   fit_.unpruned_w = carried<double>(file, "unpruned_weights", P);
   // Where the rounds had run out, more may be allowed now.
