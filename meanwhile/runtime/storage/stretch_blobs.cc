@@ -77,7 +77,10 @@ std::shared_ptr<ShardMove> StretchRunner::read_move(Clock of) {
   const bool fits = move->cut.size() == arrived_.size() && move->values.size() == size_ &&
                     move->summary.size() == summary_size_ &&
                     move->cut[static_cast<std::size_t>(of.first)] == of.second;
-  return fits ? move : nullptr;
+  const bool keeps_bound = std::all_of(move->cut.begin(), move->cut.end(), [&](std::int64_t seen) {
+    return seen >= tables::required(of.second, bound_) && seen <= clocks_;
+  });
+  return fits && keeps_bound ? move : nullptr;
 }
 
 // Downloads those of `moves` that are not here.
