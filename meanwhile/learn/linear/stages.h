@@ -45,7 +45,7 @@ std::unique_ptr<LinearStage> working_set_stage(Fit& fit);
 std::unique_ptr<LinearStage> prune_stage(Fit& fit);
 std::unique_ptr<LinearStage> score_stage(Fit& fit);
 
-// Gradients that a working set takes, about: the block doubles from round to round, and each penalty
+// Gradients that a working set takes, about: the block doubles from round to round, and a penalty
 // of a path begins where the last one ended.
 double working_set_rounds(const Fit& fit);
 
