@@ -91,7 +91,10 @@ void expect_counts_are_conserved(const Parameters& p, bool alone, int rounds) {
       data::whole(test::dataset(test::some_documents(90, 300, 4)), kShards, 3, 1);
   Sampled learner(p);
   Rounds run(learner, part, alone);
-  run.next();  // counts words
+  // Words are counted, and tokens get their first topics.
+  const auto parts = std::ssize(first_parts(90, false));
+  EXPECT_GT(parts, 5);
+  for (std::int64_t round = 0; round < 1 + parts; ++round) run.next();
   for (int round = 0; round < rounds; ++round) {
     run.next();
     EXPECT_EQ(counts_of(learner), run.counted(p.n_topics)) << "round " << round;
@@ -105,10 +108,10 @@ void expect_counts_are_conserved(const Parameters& p, bool alone, int rounds) {
 
 TEST(LdaSampled, ConservesCountsInListsAndPages) {
   for (const bool alone : {true, false}) {
-    expect_counts_are_conserved(parameters(), alone, 8);
+    expect_counts_are_conserved(parameters(), alone, 5);
     Parameters p = parameters(100);
     p.batch_size = 30, p.sweeps = 3;
-    expect_counts_are_conserved(p, alone, 8);
+    expect_counts_are_conserved(p, alone, 5);
   }
 }
 
@@ -126,7 +129,7 @@ TEST(LdaSampled, ListsAndPagesGiveTheSameBits) {
     p.exact = exact;
     Sampled one(p), other(p);
     Rounds lists(one, part, true), pages(other, part, false);
-    for (int round = 0; round < 16; ++round) {
+    for (int round = 0; round < 24; ++round) {
       EXPECT_EQ(lists.next().objective, pages.next().objective) << round;
       EXPECT_EQ(counts_of(one), counts_of(other)) << round;
     }
@@ -139,7 +142,7 @@ TEST(LdaSampled, GoesOnFromAStateWithTheSameBits) {
       data::whole(test::dataset(test::some_documents(90, 40, 4)), kShards, 3, 1);
   Parameters p = parameters(6, 14);
   p.batch_size = 40;
-  for (const int stop : {1, 2, 3, 20, 41}) {
+  for (const int stop : {1, 2, 5, 20, 41}) {
     Sampled whole(p), before(p), after(p);
     Rounds expected(whole, part, true), run(before, part, false);
     Outcome last, resumed;

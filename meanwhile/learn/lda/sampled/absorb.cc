@@ -29,6 +29,8 @@ Outcome Sampled::absorb(const exchange::Update& total) {
     case StageName::kFirst:
       outcome.phase = Phase::kPrepare;
       absorb_changes(total);
+      if (++progress_.round < std::ssize(parts_)) break;
+      progress_.round = 0;
       progress_.stage = StageName::kTrain;
       end_when_done();
       break;

@@ -9,7 +9,8 @@ namespace {
 
 // Sweeps of a document have numbers of their own: tokens of a shard are fewer than 2^40.
 constexpr std::uint64_t kSweep = std::uint64_t{1} << 40;
-constexpr std::size_t kFactors = 32;  // of a product, before its logarithm is taken
+constexpr std::uint64_t kBeginning = kSweep << 15;  // of topics of tokens that have none
+constexpr std::size_t kFactors = 32;                // of a product, before its logarithm is taken
 
 // Calls use(word, tokens) in order; the same word comes once.
 template <class Use>
@@ -76,7 +77,7 @@ void Chain<Topic>::begin(const Document<float>& document, std::span<Topic> topic
   for_words(document, [&](std::size_t word, std::size_t count) {
     for (; count > 0; --count) {
       ahead_.rows[next] = &words_.row(word);
-      ahead_.bits[next] = random.block(first + done + next);
+      ahead_.bits[next] = random.block(kBeginning + first + done + next);
       if (++next == kAtOnce) take();
     }
   });

@@ -1,6 +1,6 @@
 // What a round costs, from the shape of the data alone. How many tokens a stored count stands for
-// is not known before: two in most texts. A token costs some 100 operations a sweep, for any number
-// of topics, and as much memory traffic as the row of its word is far away.
+// is not known before: two in most texts. A token takes as long as some 800 operations of a kernel
+// that computes, for any number of topics: it waits for memory.
 #include <algorithm>
 
 #include "meanwhile/learn/lda/sampled/sampled.h"
@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kTokensOfCount = 2;  // of a stored count
 constexpr double kOperations = 100;   // of a token and sweep
+constexpr double kFirstWork = 7;      // sweeps over tokens that have no topics yet
 constexpr double kCounting = 4;       // of a stored value that is only counted
 constexpr double kPageBytes = 72;     // of an update: a page and its number
 constexpr double kCountBytes = 40;    // of a pair of word and topic: list, slots
@@ -45,7 +46,13 @@ std::vector<Stretch> Sampled::course(const Shape& shape) const {
   counting.mirrored_bytes = counting.absorb_bytes = 0;
   std::vector<Stretch> course;
   if (progress_.stage == StageName::kCount) course.push_back({Phase::kPrepare, 1, counting});
-  if (progress_.stage <= StageName::kFirst) course.push_back({Phase::kPrepare, 1, round});
+  if (progress_.stage <= StageName::kFirst) {
+    const auto parts = static_cast<double>(first_parts(shape.rows, false).size());
+    Cost part = round;
+    part.flops *= kFirstWork / parts;
+    part.bytes_read /= parts;
+    course.push_back({Phase::kPrepare, parts, part});
+  }
   const std::int64_t a_pass = rounds_in_pass(shape.rows);
   const std::int64_t done = progress_.pass * a_pass + progress_.round;
   const auto left = std::max<std::int64_t>(0, parameters_.passes * a_pass - done);

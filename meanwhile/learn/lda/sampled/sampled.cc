@@ -14,6 +14,7 @@ using base::ErrorKind;
 
 namespace {
 
+constexpr std::int64_t kFirstDocuments = 16;
 constexpr double kMostOfWord = 0x1p31 - 1;  // tokens
 
 // Tokens of a row. THROWS Error(kInput) for counts that are not whole.
@@ -40,6 +41,15 @@ Sampled::Sampled(Parameters parameters) : parameters_(std::move(parameters)) {
   progress_.eta = parameters_.eta > 0 ? parameters_.eta : kDefaultEta;
 }
 
+std::vector<std::int64_t> first_parts(std::int64_t documents, bool at_once) {
+  std::vector<std::int64_t> parts = {std::min(documents, at_once ? documents : kFirstDocuments)};
+  while (parts.back() < documents) {
+    const std::int64_t last = parts.back();
+    parts.push_back(std::min(documents, last + std::max<std::int64_t>(1, last / 4)));
+  }
+  return parts;
+}
+
 void Sampled::attach(const Attachment& attachment) {
   job_ = attachment;
   if (job_.pool == nullptr) {
@@ -59,6 +69,9 @@ void Sampled::attach(const Attachment& attachment) {
   if (vocabulary_.empty()) vocabulary_ = data.feature_names;
   if (counts_.words() == 0) counts_ = WordTopics(V(), K());
   rounds_a_pass_ = rounds_in_pass(job_.part->rows);
+  if (progress_.stage <= StageName::kFirst) {
+    parts_ = first_parts(job_.part->rows, progress_.continued);
+  }
 
   const std::size_t shards = job_.part->shards.size();
   blocks_.assign(shards, {});
@@ -114,6 +127,17 @@ void Sampled::prepare() {
       static_cast<std::uint32_t>(progress_.stage == StageName::kFirst ? 0 : round + 1);
   counts_.prepare_drawn(*job_.pool, progress_.eta,
                         base::Random(job_.seed, base::Purpose::kSample, kDrawsOfWeights, number));
+}
+
+// Rows of a shard that the coming round draws, by their position in it.
+data::RowRange Sampled::rows_of_round(int s) const {
+  const std::int64_t rows = shard(s).rows, round = progress_.round;
+  if (progress_.stage == StageName::kTrain) {
+    return {rows * round / rounds_a_pass_, rows * (round + 1) / rounds_a_pass_};
+  }
+  const auto at = static_cast<std::size_t>(round);
+  const std::int64_t all = std::max<std::int64_t>(1, job_.part->rows);
+  return {at == 0 ? 0 : rows * parts_[at - 1] / all, rows * parts_[at] / all};
 }
 
 std::int64_t Sampled::rounds_in_pass(std::int64_t documents) const {

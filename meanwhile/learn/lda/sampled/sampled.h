@@ -1,7 +1,8 @@
 // Latent Dirichlet allocation by sampling the topic of every token: `--sampler mh`.
 //
 //   count    words and documents are counted
-//   first    every token gets a topic, from those of the words before
+//   first    documents come in ever larger parts, and their tokens get topics from the counts of
+//            those before: from random topics alone, counts would take dozens of passes to differ
 //   train    a round draws the topics of its documents against the counts of the rounds before
 //   score    coherence, held-out measures
 //
@@ -51,6 +52,7 @@ struct Progress {
   double pass_log_p = 0, pass_tokens = 0;  // of the documents of the present pass
   double objective = 0;                    // of the last round
   double eta = 0;
+  bool continued = false;      // counts have earlier data: its topics are those to begin with
   std::vector<double> passes;  // log p of the last passes, a token
   Ended ended;
 };
@@ -106,6 +108,7 @@ class Sampled final : public RoundLearner {
   void end_pass();
   void end_when_done();
   void prepare();
+  data::RowRange rows_of_round(int shard) const;
   void begin();
 
   const data::Shard& shard(int s) const { return job_.part->shards[static_cast<std::size_t>(s)]; }
@@ -121,8 +124,9 @@ class Sampled final : public RoundLearner {
   std::vector<std::vector<Block>> blocks_;      // of shards held here
   std::vector<std::uint64_t> tokens_;           // of each shard held here
   std::int64_t rounds_a_pass_ = 1;
-  std::vector<Changes> changes_;  // by shard, where all are here
-  PageLayout pages_;              // where others are not
+  std::vector<std::int64_t> parts_;  // documents, of all shards, that have topics after each part
+  std::vector<Changes> changes_;     // by shard, where all are here
+  PageLayout pages_;                 // where others are not
   std::vector<Alias> alias_;
   std::unique_ptr<CoCounter> counter_;
   std::unique_ptr<Measurer> measurer_;
@@ -142,6 +146,10 @@ class Sampled final : public RoundLearner {
   };
   mutable Lists lists_;
 };
+
+// Documents that have topics after each part of the first stage: each part is a quarter of those
+// before it.
+std::vector<std::int64_t> first_parts(std::int64_t documents, bool at_once);
 
 // The most frequent words of each topic; ties: the lower column.
 TopWords top_words_of(const WordTopics& counts);

@@ -24,6 +24,7 @@ void describe_progress(P& p, Visit&& visit) {
   visit("round", p.round);
   visit("documents", p.documents);
   visit("tokens", p.tokens);
+  visit("continued", p.continued);
   visit("pass_log_p", p.pass_log_p);
   visit("pass_tokens", p.pass_tokens);
   visit("objective", p.objective);
@@ -184,6 +185,7 @@ void Sampled::start_from(const data::SafetensorsFile& file) {
   progress_.documents = before.documents;
   progress_.tokens = before.tokens;
   progress_.eta = before.eta;
+  progress_.continued = true;
 }
 
 }  // namespace meanwhile::learn::lda::sampled

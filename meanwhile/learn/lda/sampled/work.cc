@@ -10,6 +10,12 @@
 
 namespace meanwhile::learn::lda::sampled {
 
+namespace {
+
+constexpr std::int64_t kFirstSweeps = 6;  // of a document that has no topics yet
+
+}  // namespace
+
 // Where changes of a shard go: a list, which is put in order of word at the end, or the update.
 class Sampled::Recorder {
  public:
@@ -112,10 +118,7 @@ void Sampled::work_count(int shard, exchange::Update& update) const {
 template <class Topic>
 void Sampled::work_topics(int s, std::span<Topic> topics, exchange::Update& update) {
   const bool first = progress_.stage == StageName::kFirst;
-  const std::vector<Block>& blocks = blocks_[static_cast<std::size_t>(s)];
-  const auto count = static_cast<std::int64_t>(blocks.size());
-  const std::int64_t begin = first ? 0 : count * progress_.round / rounds_a_pass_;
-  const std::int64_t end = first ? count : count * (progress_.round + 1) / rounds_a_pass_;
+  const data::RowRange range = rows_of_round(s);
   const std::int64_t number = first ? 0 : progress_.pass + 1;
   const base::Random random(job_.seed, base::Purpose::kSample, static_cast<std::uint32_t>(s),
                             static_cast<std::uint32_t>(number));
@@ -126,24 +129,36 @@ void Sampled::work_topics(int s, std::span<Topic> topics, exchange::Update& upda
   Document<float> document;
   std::vector<Topic> before;
   std::uint64_t tokens = 0;
-  for (std::int64_t b = begin; b < end; ++b) {
-    const Block& block = blocks[static_cast<std::size_t>(b)];
+  std::int64_t position = 0;
+  for (const Block& block : blocks_[static_cast<std::size_t>(s)]) {
+    const std::int64_t rows = block.rows.end - block.rows.begin;
+    const bool used = position < range.end && position + rows > range.begin;
     std::uint64_t at = block.first;
-    for (std::int64_t row = block.rows.begin; row < block.rows.end; ++row) {
+    for (std::int64_t row = block.rows.begin; used && row < block.rows.end; ++row) {
+      const std::int64_t place = position + row - block.rows.begin;
+      if (place >= range.end) break;
       read_document(job_.part->data.x, row, document);
-      const std::span<Topic> mine = topics.subspan(at, static_cast<std::size_t>(document.tokens));
-      if (first) {
-        chain.begin(document, mine, random, at);
+      const auto size = static_cast<std::size_t>(document.tokens);
+      const std::span<Topic> mine = topics.subspan(at, size);
+      at += size;
+      if (place < range.begin) continue;
+      const std::uint64_t token = at - size;
+      if (first && counts_.held() == 0) {
+        // Documents that have a topic each tell topics apart.
+        std::fill(mine.begin(), mine.end(), static_cast<Topic>(random.below(token, K())));
+      } else if (first) {
+        chain.begin(document, mine, random, token);
+        chain.draw(document, mine, random, token, kFirstSweeps);
       } else {
         before.assign(mine.begin(), mine.end());
-        chain.draw(document, mine, random, at, parameters_.sweeps);
+        chain.draw(document, mine, random, token, parameters_.sweeps);
       }
       recorder.template add<Topic>(document, before, mine);
       chain.add_sums(mine, sums);
-      at += mine.size();
-      tokens += mine.size();
+      tokens += size;
     }
-    job_.leave(block.rows);
+    if (used) job_.leave(block.rows);
+    position += rows;
   }
   recorder.end();
   const std::span<double> rest = update.dense<double>(kRest);
