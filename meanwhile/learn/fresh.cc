@@ -17,6 +17,7 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/tables/fixed_point.h"
+#include "meanwhile/tables/foresight.h"
 
 namespace meanwhile::learn {
 
@@ -214,7 +215,11 @@ void FreshReader::take(int source, const ShardMove& move, double grid) {
   tables::add_on_grid(move.values, grid, looks_at_);
   ++taken_[static_cast<std::size_t>(source)];
   if (source != shard_) return;
-  tables::add_on_grid(move.values, grid, own_);
+  std::vector<std::int64_t> own(moves_.size(), 0);
+  tables::add_on_grid(move.values, grid, own);
+  tables::add_exactly(own, own_);
+  lately_.push_back(std::move(own));
+  if (std::ssize(lately_) > tables::kForeseen) lately_.pop_front();
   last_largest_ = move.largest();
   if (cuts_.empty()) first_largest_ = last_largest_;
   cuts_.push_back(move.cut);
@@ -230,7 +235,12 @@ void FreshReader::settle(const std::vector<double>& summary) {
 
 ShardMove FreshReader::work(std::int64_t clock, double grid) {
   learner_.set_ahead(static_cast<int>(clock - settled_));
-  moves_.look(looks_at_, tables::unit_of(grid, learner_.shards()));
+  std::vector<std::int64_t> sees = looks_at_;
+  std::int64_t of = clock - std::ssize(lately_);
+  for (const std::vector<std::int64_t>& own : lately_) {
+    tables::foresee(taken_, static_cast<std::size_t>(shard_), learner_.shards(), of++, own, sees);
+  }
+  moves_.look(sees, tables::unit_of(grid, learner_.shards()));
   ShardMove move{taken_, std::vector<double>(moves_.size(), 0),
                  std::vector<double>(moves_.summary_size(), 0)};
   moves_.work(shard_, move.values, move.summary);

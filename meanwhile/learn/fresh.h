@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -147,9 +148,10 @@ class FreshReader {
   const int shard_;
   const tables::Bound bound_;
   tables::Cut taken_;
-  std::vector<std::int64_t> looks_at_, own_;  // sums of moves: taken, and the shard's own
-  std::vector<tables::Cut> cuts_;             // of its clocks
-  std::vector<double> summaries_;             // the same
+  std::vector<std::int64_t> looks_at_, own_;      // sums of moves: taken, and the shard's own
+  std::deque<std::vector<std::int64_t>> lately_;  // the shard's last moves, of tables::kForeseen
+  std::vector<tables::Cut> cuts_;                 // of its clocks
+  std::vector<double> summaries_;                 // the same
   double first_largest_ = 0, last_largest_ = 0;
   std::int64_t settled_ = 0;
   bool ended_ = false;
