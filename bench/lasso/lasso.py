@@ -122,7 +122,7 @@ def contestants(kind, x, y, file, l1, folder):
 
 
 def compare(kind, x, y, file, args, folder):
-    l1 = largest(kind, x, y) / args.part
+    l1 = float(largest(kind, x, y)) / args.part
     makes, settings = contestants(kind, x, y, file, l1, folder), {}
     for name, make in makes.items():
         for tol in TOLERANCES:
@@ -149,7 +149,7 @@ def compare(kind, x, y, file, args, folder):
 
 def path(x, y, file, args, folder):
     from sklearn.linear_model import lasso_path
-    top, ratio = largest("lasso", x, y), 1 / args.path_part
+    top, ratio = float(largest("lasso", x, y)), 1 / args.path_part
     alphas = top * ratio**(np.arange(100) / 99)
     goal = args.path_gap
     mine = ours("lasso", file, f"--solver working-set --path 100 --path-ratio {ratio!r}", folder)

@@ -145,6 +145,10 @@ def check_logistic_on_a_store_is_that_on_threads(box):
     one_answer(box, "logistic")
 
 
+def check_working_sets_on_a_store_are_those_on_threads(box):
+    one_answer(box, "sets")
+
+
 def check_held_out_data_on_a_store(box):
     write_data(box)
     flags = "logistic rows.libsvm --eval test.libsvm --shards 9 --solver sgd --l2 0"

@@ -41,6 +41,9 @@ std::size_t nonzeros(std::span<const double> w) {
   return w.size() - 1 - static_cast<std::size_t>(std::count(w.begin(), w.end() - 1, 0.0));
 }
 
+// About the square root of the gap.
+constexpr double kViolation = 1e-5;
+
 // The largest part of a subgradient that is not zero.
 double violation(const SerialLinear& serial, const std::vector<double>& w) {
   std::vector<double> g;
@@ -70,7 +73,7 @@ TEST_P(WorkingSets, ComeToTheOptimumOfASerialSolver) {
         const auto ours = test::train(c.kind, p, test::dataset(data, storage));
         EXPECT_NEAR(ours.result.objective, optimum, 1e-8 * optimum) << l2 << intercept;
         EXPECT_NEAR(ours.result.objective, serial.objective(ours.w), 1e-12 * optimum);
-        EXPECT_LT(violation(serial, ours.w), 1e-6);
+        EXPECT_LT(violation(serial, ours.w), kViolation);
         EXPECT_THAT(ours.result.stopped_because, HasSubstr("the duality gap is"));
         EXPECT_LT(nonzeros(ours.w), 30u);
         EXPECT_GT(nonzeros(ours.w), 2u);
@@ -97,19 +100,21 @@ TEST_P(WorkingSets, HaveAGapThatBoundsEveryRound) {
   const Case& c = GetParam();
   for (const bool intercept : {true, false}) {
     for (const double l2 : {0.0, 0.1}) {
-      const Labelled data = test::rows_for(c.classes, 200, 300, 27, 0.3);
-      const auto rows = test::dataset(data);
+      const auto rows = test::dataset(test::rows_for(c.classes, 200, 300, 27, 0.3));
       Parameters p = with_sets(c, c.l1 / 2, l2);
-      p.fit_intercept = intercept, p.block = 40;
-      const auto ours = test::train(c.kind, p, rows);
-      ASSERT_GT(ours.rounds.size(), 3u);
-      const double minimum = ours.result.objective;
-      for (const auto& event : ours.rounds) {
-        if (!event.outcome.record.contains("gap")) continue;
-        const double gap = event.outcome.record.at("gap").get<double>();
-        EXPECT_GE(gap, event.outcome.objective - minimum - 1e-12) << event.round;
+      p.fit_intercept = intercept;
+      const auto exact = test::train(c.kind, p, rows);
+      EXPECT_LE(exact.rounds.back().outcome.record.at("relative_gap").get<double>(), 1e-10);
+      p.block = 40, p.max_iter = 60;  // too small for the support: many rounds, far from the end
+      const auto slow = test::train(c.kind, p, rows);
+      ASSERT_GT(slow.rounds.size(), 5u);
+      for (const auto* ours : {&exact, &slow}) {
+        for (const auto& event : ours->rounds) {
+          if (!event.outcome.record.contains("gap")) continue;
+          const double gap = event.outcome.record.at("gap").get<double>();
+          EXPECT_GE(gap, event.outcome.objective - exact.result.objective - 1e-12) << event.round;
+        }
       }
-      EXPECT_LE(ours.rounds.back().outcome.record.at("relative_gap").get<double>(), 1e-10);
     }
   }
 }
@@ -117,7 +122,9 @@ TEST_P(WorkingSets, HaveAGapThatBoundsEveryRound) {
 TEST_P(WorkingSets, ScreenNoColumnOfTheSupport) {
   const Case& c = GetParam();
   const Labelled data = test::rows_for(c.classes, 150, 400, 37, 0.4);
-  Parameters p = with_sets(c, c.l1);
+  // A block too small for the support comes to the end slowly, so that there is time to screen.
+  Parameters p = with_sets(c, 2 * c.l1);
+  p.block = 12, p.max_iter = 5000;
   const auto ours = test::train(c.kind, p, test::dataset(data));
   std::int64_t live = 400;
   for (const auto& event : ours.rounds) {
@@ -126,8 +133,8 @@ TEST_P(WorkingSets, ScreenNoColumnOfTheSupport) {
   }
   EXPECT_LT(live, 400) << "nothing was screened";
   // The conditions hold for all columns, screened ones included.
-  const SerialLinear serial{data, c.loss, c.classes, false, true, c.l1, 0};
-  EXPECT_LT(violation(serial, ours.w), 1e-6);
+  const SerialLinear serial{data, c.loss, c.classes, false, true, 2 * c.l1, 0};
+  EXPECT_LT(violation(serial, ours.w), kViolation);
 }
 
 TEST_P(WorkingSets, AWeightOfTwoIsARowTwice) {
@@ -236,7 +243,7 @@ TEST(WorkingSetsOfNumbers, SeparateClassesWithWeights) {
     SerialLinear serial{data, c.loss, 2, false, true, c.l1, 0};
     serial.class_weight = {1, 6};
     EXPECT_NEAR(ours.result.objective, serial.objective(serial.solve()), 1e-8);
-    EXPECT_LT(violation(serial, ours.w), 1e-6);
+    EXPECT_LT(violation(serial, ours.w), kViolation);
   }
 }
 
@@ -255,13 +262,13 @@ TEST(WorkingSetPath, HasTheKinksOfOrthogonalColumns) {
     data.y.push_back(y);
   }
   Parameters p = with_sets(kCases[0], 0);
-  p.path = 9, p.path_ratio = 1.0 / 16;
+  p.path = 10, p.path_ratio = 1.0 / 16;
   const auto ours = test::train(Kind::kLinear, p, test::dataset(data), on(2));
   const Json path = ours.result.record.at("path");
-  ASSERT_EQ(path.size(), 9u);
-  for (std::size_t k = 0; k < 9; ++k) {
+  ASSERT_EQ(path.size(), 10u);
+  for (std::size_t k = 0; k < 10; ++k) {
     const double l1 = path[k].at("l1").get<double>();
-    EXPECT_NEAR(l1, 4 * std::pow(2.0, -0.5 * static_cast<double>(k)), 1e-12);
+    EXPECT_NEAR(l1, 4 * std::pow(16.0, -static_cast<double>(k) / 9), 1e-12);
     double objective = 0;
     std::int64_t nonzeros = 0;
     for (const double r : correlations) {

@@ -20,24 +20,12 @@
 namespace meanwhile::learn::linear {
 
 // The stages of a job, from left to right; a job leaves out those that it has no use for.
-enum class StageName {
-  kStatistics,
-  kRate,
-  kModel,
-  kGradient,
-  kLbfgs,
-  kWorkingSet,
-  kPrune,
-  kScore
-};
-inline constexpr Named<StageName> kStageNames[] = {{StageName::kStatistics, "statistics"},
-                                                   {StageName::kRate, "rate"},
-                                                   {StageName::kModel, "model"},
-                                                   {StageName::kGradient, "gradient"},
-                                                   {StageName::kLbfgs, "lbfgs"},
-                                                   {StageName::kWorkingSet, "working_set"},
-                                                   {StageName::kPrune, "prune"},
-                                                   {StageName::kScore, "score"}};
+enum class StageName { kStatistics, kRate, kModel, kGradient, kLbfgs, kWorkingSet, kPrune, kScore };
+inline constexpr Named<StageName> kStageNames[] = {
+    {StageName::kStatistics, "statistics"}, {StageName::kRate, "rate"},
+    {StageName::kModel, "model"},           {StageName::kGradient, "gradient"},
+    {StageName::kLbfgs, "lbfgs"},           {StageName::kWorkingSet, "working_set"},
+    {StageName::kPrune, "prune"},           {StageName::kScore, "score"}};
 constexpr std::span<const Named<StageName>> names(StageName) { return kStageNames; }
 
 // Averaging models pays where a pass has more rows than this for each column.

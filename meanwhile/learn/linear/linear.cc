@@ -87,7 +87,10 @@ Moves* Linear::moves() {
 Json Linear::chosen() const {
   const bool sgd = fit_.progress.seen > 0;
   const bool sets = fit_.progress.ended_in == StageName::kWorkingSet;
-  const Solver solver = sets ? Solver::kWorkingSet : !sgd ? Solver::kLbfgs : fit_.newton ? Solver::kHybrid : Solver::kSgd;
+  const Solver solver = sets          ? Solver::kWorkingSet
+                        : !sgd        ? Solver::kLbfgs
+                        : fit_.newton ? Solver::kHybrid
+                                      : Solver::kSgd;
   Json json = {{"solver", to_string(solver)}};
   if (sgd) json["learning_rate"] = fit_.progress.rate;
   if (!fit_.path.empty()) json["l1"] = fit_.l1();

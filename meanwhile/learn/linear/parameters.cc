@@ -28,7 +28,8 @@ void in_range(const char* name, double value, double least, double most) {
 void check_working_set(const Parameters& p) {
   in_range("path", p.path, 0, 100'000);
   if (!(p.path_ratio > 0 && p.path_ratio < 1)) {
-    throw Error(ErrorKind::kUsage, "path_ratio is {}; it must be above 0 and below 1", p.path_ratio);
+    throw Error(ErrorKind::kUsage, "path_ratio is {}; it must be above 0 and below 1",
+                p.path_ratio);
   }
   in_range("block", p.block, 2, 32'768);
   if (p.solver != Solver::kWorkingSet) {
@@ -37,20 +38,22 @@ void check_working_set(const Parameters& p) {
                 p.path, to_string(p.solver));
   }
   if (*p.loss == Loss::kHinge || *p.loss == Loss::kHuber) {
-    throw Error(ErrorKind::kUsage,
-                "solver is working-set, which needs loss squared, logistic or squared_hinge; loss is "
-                "{}{}",
-                to_string(*p.loss), *p.loss == Loss::kHinge ? ", so try squared_hinge" : "");
+    throw Error(
+        ErrorKind::kUsage,
+        "solver is working-set, which needs loss squared, logistic or squared_hinge; loss is "
+        "{}{}",
+        to_string(*p.loss), *p.loss == Loss::kHinge ? ", so try squared_hinge" : "");
   }
   if (p.path == 1) throw Error(ErrorKind::kUsage, "path is 1; it must be 0 or at least 2");
   if (p.path > 0 && p.l1 > 0) {
-    throw Error(ErrorKind::kUsage, "l1 is {} and path {}: a path chooses l1; give one of them", p.l1,
-                p.path);
+    throw Error(ErrorKind::kUsage, "l1 is {} and path {}: a path chooses l1; give one of them",
+                p.l1, p.path);
   }
   if (p.path == 0 && p.l1 == 0) {
-    throw Error(ErrorKind::kUsage,
-                "solver is working-set, which needs l1 above 0 or a path of penalties; without l1 use "
-                "solver lbfgs");
+    throw Error(
+        ErrorKind::kUsage,
+        "solver is working-set, which needs l1 above 0 or a path of penalties; without l1 use "
+        "solver lbfgs");
   }
 }
 

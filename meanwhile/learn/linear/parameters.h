@@ -73,8 +73,10 @@ void describe(P& p, Visit&& visit) {
   visit("l1", p.l1, "penalty l1 * sum |w|: gives weights that are exactly zero");
   visit("l2", p.l2, "penalty l2 / 2 * sum w^2, beside the mean loss of the rows");
   visit("solver", p.solver,
-        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; working-set, for l1 > 0: blocks of "
-        "columns until the duality gap is small; auto: lbfgs, hybrid for sparse data with more than 4 "
+        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; working-set, for l1 > 0: "
+        "blocks of "
+        "columns until the duality gap is small; auto: lbfgs, hybrid for sparse data with more "
+        "than 4 "
         "rows a column, sgd when gradients are sent");
   visit(
       "send", p.send,
@@ -97,15 +99,18 @@ void describe(P& p, Visit&& visit) {
   visit("huber_delta", p.huber_delta,
         "errors beyond it count linearly; 0: half the standard deviation of the labels");
   visit("max_iter", p.max_iter, "rounds at most");
-  visit("tol", p.tol, "stop when five rounds lowered the objective by less than this part of it; working-set: when "
-        "the duality gap is this part of the objective of a model without weights");
+  visit(
+      "tol", p.tol,
+      "stop when five rounds lowered the objective by less than this part of it; working-set: when "
+      "the duality gap is this part of the objective of a model without weights");
   visit("validation_fraction", p.validation_fraction,
         "of the rows: held out, to stop when their loss no longer falls");
   visit("patience", p.patience, "rounds without a lower held-out loss before stopping");
   visit("history", p.history, "pairs of vectors that lbfgs keeps");
-  visit("path", p.path,
-        "penalties that working-set goes through instead of one l1, from the smallest that leaves no "
-        "weight; held-out rows choose; 0: none");
+  visit(
+      "path", p.path,
+      "penalties that working-set goes through instead of one l1, from the smallest that leaves no "
+      "weight; held-out rows choose; 0: none");
   visit("path_ratio", p.path_ratio, "the last penalty of a path, as a part of the first");
   visit("block", p.block, "columns that working-set solves for at once, at most");
 }
