@@ -134,10 +134,7 @@ Entry entry() {
   };
   entry.is_incremental = [](const Json&) { return true; };
   entry.dial = [](const Json&) { return true; };
-  entry.send_choices = [](const Json&) { return std::vector<std::string>{"model", "gradient"}; };
-  entry.why_no_moves = [](const Json& parameters, bool held_out) -> std::string {
-    if (parameters.at("send") != "model")
-      return "`send` gradient needs statistics of all documents";
+  entry.why_no_moves = [](const Json& /*parameters*/, bool held_out) -> std::string {
     return held_out ? "held-out documents are measured with one model, and workers look at "
                       "different ones"
                     : "";
