@@ -56,7 +56,7 @@ TEST_F(LdaShards, OtherSeedsTakeOtherSamples) {
   EXPECT_NE(one.first, two.first);
 }
 
-// By default. Before steps counted the documents of all shards it was 4 % after one pass.
+// By default.
 TEST_F(LdaShards, PerplexityIsTheSame) {
   for (const std::uint64_t seed : {1U, 2U}) {
     for (const std::int64_t passes : {1, 5}) {
