@@ -23,7 +23,7 @@ struct Case {
 
 std::vector<Case> cases() {
   Parameters p;
-  p.n_topics = 4, p.passes = 3, p.tol = 0, p.batch_size = 25;
+  p.n_topics = 4, p.passes = 3, p.tol = 0, p.batch_size = 25, p.send = Send::kModel;
   std::vector<Case> list = {{"model", p}};
   p.precision = Precision::kDouble;
   list.push_back({"model_double", p});

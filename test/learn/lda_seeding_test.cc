@@ -1,7 +1,9 @@
 // The first topics: documents that stand for others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "meanwhile/learn/lda/seeding.h"
 #include "test/learn/lda_data.h"
@@ -83,19 +85,61 @@ TEST(LdaSeeding, AlikeDocumentsHaveTopicsInRange) {
 }
 
 TEST(LdaSample, IsReadAsItWasPut) {
-  const Sampled sample = sampled(test::some_documents(20, 50, 2));
+  Sampled sample = sampled(test::some_documents(20, 50, 2));
+  sample.push_back(sample[3]);
   std::vector<double> numbers(Sample::size(25), 0.0);
   for (std::size_t i = 0; i < sample.size(); ++i) {
     // Some places stay empty.
     Sample::put(sample[i], static_cast<std::int64_t>(i + (i > 4 ? 3 : 0)), numbers);
   }
-  const Sampled back = Sample::get(numbers);
+  // In an order that does not depend on their places.
+  std::sort(sample.begin(), sample.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.words, a.counts) < std::tie(b.words, b.counts);
+  });
+  EXPECT_EQ(Sample::get(numbers, true).size(), sample.size() - 1);
+  const Sampled back = Sample::get(numbers, false);
   ASSERT_EQ(back.size(), sample.size());
   for (std::size_t i = 0; i < back.size(); ++i) {
     EXPECT_EQ(back[i].words, sample[i].words);
     EXPECT_EQ(back[i].counts, sample[i].counts);
     EXPECT_EQ(back[i].tokens, sample[i].tokens);
   }
+}
+
+// Counts alone make the difference: every document has all words.
+TEST(LdaSample, IsTheSameForAllDeals) {
+  Sampled all;
+  const base::Random random(3, base::Purpose::kUser, 0, 0);
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    Document<double> document;
+    for (std::int32_t w = 0; w < 12; ++w) {
+      document.words.push_back(w);
+      document.counts.push_back(
+          static_cast<double>(1 + random.below(12 * i + static_cast<std::uint64_t>(w), 4)));
+    }
+    all.push_back(document);
+  }
+  all.insert(all.end(), 3000, all[17]);  // one or none of these
+  const auto sample_of = [&](std::size_t shards, std::uint64_t seed) {
+    const double share = 0.1;
+    const auto rows = static_cast<std::int64_t>(all.size() / shards);
+    const std::int64_t each = SampleOfShard::slots(rows, share);
+    std::vector<double> numbers(Sample::size(each * static_cast<std::int64_t>(shards)), 0.0);
+    for (std::size_t s = 0; s < shards; ++s) {
+      const auto begin = static_cast<std::int64_t>(s) * each;
+      SampleOfShard taken(share, seed, begin, begin + each, numbers);
+      for (std::size_t i = s; i < all.size(); i += shards) taken.offer(all[i]);
+    }
+    Sampled sample = Sample::get(numbers, true);
+    std::vector<std::vector<double>> counts;
+    for (auto& document : sample) counts.push_back(std::move(document.counts));
+    return counts;
+  };
+  const auto whole = sample_of(1, 1);
+  EXPECT_NEAR(static_cast<double>(whole.size()), 500, 100);
+  EXPECT_EQ(sample_of(4, 1), whole);
+  EXPECT_EQ(sample_of(32, 1), whole);
+  EXPECT_NE(sample_of(4, 2), whole);
 }
 
 TEST(LdaSample, TakesWordsOfALongDocumentFromAllOfIt) {
@@ -107,7 +151,7 @@ TEST(LdaSample, TakesWordsOfALongDocumentFromAllOfIt) {
   }
   std::vector<double> numbers(Sample::size(3), 0.0);
   Sample::put(document, 1, numbers);
-  const Sampled back = Sample::get(numbers);
+  const Sampled back = Sample::get(numbers, true);
   ASSERT_EQ(back.size(), 1U);
   ASSERT_EQ(back[0].words.size(), static_cast<std::size_t>(Sample::kWords));
   for (std::size_t i = 0; i < back[0].words.size(); ++i) {

@@ -26,10 +26,23 @@ struct SerialLda {
   double alpha, eta, kappa, tau0;
   std::int64_t iterations;  // of each document, no fewer
   std::uint64_t seed = 1;
+  bool by_all = true;  // steps count the documents of all shards; otherwise as 0.1.0 did
 
   using Topics = std::vector<double>;  // words x topics
 
   double step(double t) const { return std::min(0.9, std::pow(tau0 + t, -kappa)); }
+
+  // One step for the documents from `from` to `to`: as many small ones, in the limit.
+  double step(double from, double to) const {
+    double integral = 0;
+    constexpr int kParts = 2000;  // Simpson's rule
+    const double h = (to - from) / kParts;
+    for (int i = 0; i <= kParts; ++i) {
+      const double weight = i == 0 || i == kParts ? 1 : i % 2 == 1 ? 4 : 2;
+      integral += weight * std::pow(tau0 + from + h * i, -kappa) * h / 3;
+    }
+    return 1 - std::exp(-integral);
+  }
 
   // Documents that have words.
   double count() const {
@@ -94,7 +107,9 @@ struct SerialLda {
         }
       }
       if (n == 0) continue;
-      const double rho = step(static_cast<double>(round));
+      const double done = static_cast<double>(round) / static_cast<double>(a_pass) * count();
+      const double rho = by_all ? step(done, done + count() / static_cast<double>(a_pass))
+                                : step(static_cast<double>(round));
       for (std::size_t j = 0; j < lambda.size(); ++j) {
         lambda[j] = (1 - rho) * lambda[j] + rho * (eta + count() / n * counts[j]);
       }
@@ -102,7 +117,8 @@ struct SerialLda {
     return lambda;
   }
 
-  // The same with a step after every document of a shard; topics of shards are averaged.
+  // The same with a step after every document of a shard; topics of shards are averaged, by their
+  // documents of the round. Each step is that of as many documents as there are shards.
   Topics by_documents(Topics lambda, int shards, std::int64_t rounds, std::int64_t a_pass) const {
     const auto dealt = data::deal(static_cast<std::int64_t>(documents.rows.size()), shards, seed);
     for (std::int64_t round = 0; round < rounds; ++round) {
@@ -110,21 +126,31 @@ struct SerialLda {
       double averaged = 0;
       for (const data::Shard& shard : dealt) {
         if (shard.rows == 0) continue;
-        averaged += 1;
         const auto rows = order(shard, round / a_pass);
         Topics local = lambda;
-        for (std::int64_t at = shard.rows * (round % a_pass) / a_pass;
-             at < shard.rows * (round % a_pass + 1) / a_pass; ++at) {
+        const std::int64_t begin = shard.rows * (round % a_pass) / a_pass,
+                           end = shard.rows * (round % a_pass + 1) / a_pass;
+        const double weight = by_all ? static_cast<double>(end - begin) : 1;
+        averaged += weight;
+        // Rows of a round of all shards, for each of these; and documents that have words.
+        const double each = static_cast<double>(documents.rows.size()) /
+                            static_cast<double>(a_pass * std::max<std::int64_t>(1, end - begin));
+        const double documents_each = each * count() / static_cast<double>(documents.rows.size());
+        const double before = count() * static_cast<double>(round) / static_cast<double>(a_pass);
+        for (std::int64_t at = begin; at < end; ++at) {
           const auto i = static_cast<std::size_t>(rows[static_cast<std::size_t>(at)]);
           if (documents.rows[i].empty()) continue;
           Topics counts(lambda.size(), 0.0);
           expected_counts(local, i, counts);
-          const double rho = step(static_cast<double>(round / a_pass * shard.rows + at + 1));
+          const double from = before + documents_each * static_cast<double>(at - begin);
+          const double rho = by_all
+                                 ? step(from, from + each)
+                                 : step(static_cast<double>(round / a_pass * shard.rows + at + 1));
           for (std::size_t j = 0; j < local.size(); ++j) {
             local[j] = (1 - rho) * local[j] + rho * (eta + count() * counts[j]);
           }
         }
-        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += local[j];
+        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weight * local[j];
       }
       for (std::size_t j = 0; j < sum.size(); ++j) lambda[j] = sum[j] / averaged;
     }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 namespace meanwhile::learn::lda {
 namespace {
 
@@ -68,9 +70,8 @@ TEST(LdaSerial, WhatFadesFastIsStillTheSame) {
   for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {
     Parameters p = parameters(Send::kModel, precision);
     p.kappa = 0.51, p.tau0 = 1, p.batch_size = 400, p.inference_max_iter = 5;
-    double faded = 1;
-    for (int t = 1; t <= 400; ++t) faded *= 1 - serial(documents, p).step(t);
-    EXPECT_LT(faded, 1e-12);  // twice at least
+    const SerialLda by_hand = serial(documents, p);
+    EXPECT_LT(1 - by_hand.step(0, by_hand.count()), 1e-12);  // twice at least
     EXPECT_LT(off(documents, p, 1), precision == Precision::kSingle ? 1e-4 : 1e-9);
   }
 }
@@ -152,7 +153,7 @@ TEST(LdaSerial, CountsNeedNotBeWhole) {
   }
 }
 
-// As many documents as four fifths of all, or rounds of so many, are behind the first.
+// As many documents as four fifths of all are behind the first.
 TEST(LdaSerial, StepsBeginAsTheDataIsLarge) {
   const Documents documents = test::some_documents(60, 30, 9);
   const auto with_words = serial(documents, parameters(Send::kModel, Precision::kDouble)).count();
@@ -160,9 +161,43 @@ TEST(LdaSerial, StepsBeginAsTheDataIsLarge) {
     Parameters p = parameters(send, Precision::kDouble);
     p.tau0 = 0;
     const auto chosen = test::train(p, test::dataset(documents), test::with_shards(4));
-    p.tau0 = 0.8 * with_words / (p.send == Send::kModel ? 4 : 20);
+    p.tau0 = 0.8 * with_words;
     const auto given = test::train(p, test::dataset(documents), test::with_shards(4));
     EXPECT_LT(off_by(chosen.lambda, given.lambda), 1e-12) << to_string(send);
+  }
+}
+
+// The state says by which rule its run began; one that says nothing is of 0.1.0.
+TEST(LdaSerial, RunsOfEarlierVersionsGoOnByTheirOwnSteps) {
+  const Documents documents = test::some_documents(60, 30, 10);
+  for (const Send send : {Send::kModel, Send::kGradient}) {
+    for (const double tau0 : {3.0, 0.0}) {
+      Parameters p = parameters(send, Precision::kDouble, 2);
+      p.tau0 = tau0;
+      Lda first(p);
+      std::atomic<bool> stop = false;  // after the statistics
+      job::train(first, test::dataset(documents), test::with_shards(3), nullptr, &stop,
+                 [&](const job::RoundEvent&) { stop = true; });
+      const std::vector<double> begin(first.lambda().begin(), first.lambda().end());
+      State state = first.state();
+      EXPECT_EQ(state.progress["steps"], "all");
+      state.progress.erase("steps");
+      const TemporaryFolder folder;
+      job::write_state(folder / "state", state, 0);
+      Lda next(p);
+      next.restore(data::SafetensorsFile(folder / "state"));
+      EXPECT_EQ(next.state().progress["steps"], "shards");
+      job::train(next, test::dataset(documents), test::with_shards(3));
+      SerialLda by_hand = serial(documents, p);
+      by_hand.by_all = false;
+      if (tau0 == 0) {
+        by_hand.tau0 = 0.8 * by_hand.count() / (send == Send::kModel ? 3 : 20);
+      }
+      const auto expected = send == Send::kModel ? by_hand.by_documents(begin, 3, 6, 3)
+                                                 : by_hand.by_statistics(begin, 3, 6, 3);
+      EXPECT_LT(off_by({next.lambda().begin(), next.lambda().end()}, expected), 1e-9)
+          << to_string(send) << ", tau0 " << tau0;
+    }
   }
 }
 

@@ -139,7 +139,7 @@ TEST(LdaTrain, SinglePrecisionIsNearDouble) {
   }
 }
 
-// Of all rows at once, so that the number of documents makes no difference.
+// All rows at once and steps of 1 / t, so that the number of documents makes no difference.
 TEST(LdaTrain, WeightTwoIsTheDocumentTwice) {
   Documents weighted = test::some_documents(40, 20, 10), doubled = weighted;
   doubled.rows.clear();
@@ -150,7 +150,7 @@ TEST(LdaTrain, WeightTwoIsTheDocumentTwice) {
   }
   Parameters p = parameters(Send::kGradient);
   p.precision = Precision::kDouble, p.init = Init::kRandom, p.batch_size = 1000, p.passes = 4,
-  p.tau0 = 2;
+  p.kappa = 1;
   p.learn_alpha = false;
   const auto a = test::train(p, test::dataset(weighted), test::with_shards(2));
   const auto b = test::train(p, test::dataset(doubled), test::with_shards(3));

@@ -104,6 +104,7 @@ TEST(SparseUpdates, OfTopicsAgreeWhereStepsAreLong) {
   const auto data = test::dataset(test::some_documents(200, 300, 6));
   lda::Parameters p;
   p.n_topics = 3, p.passes = 2, p.batch_size = 100, p.tau0 = 1, p.kappa = 0.51;
+  p.send = Send::kModel;
   lda::Lda one(p), other(p);
   expect_same(one, other, data, test::with_shards(2), 3);
 }

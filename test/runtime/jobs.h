@@ -177,7 +177,8 @@ inline std::vector<Kind> all_kinds() {
                           {"max_iter", 8},
                           {"validation_fraction", 0.2}},
                          {.classes = 4, .sparse = true}));
-  kinds.push_back(lda("topics", {{"n_topics", 3}, {"passes", 2}, {"batch_size", 40}}));
+  kinds.push_back(
+      lda("topics", {{"n_topics", 3}, {"passes", 2}, {"batch_size", 40}, {"send", "model"}}));
   kinds.push_back(
       lda("topics by statistics", {{"n_topics", 3}, {"passes", 2}, {"send", "gradient"}}));
   return kinds;
@@ -196,7 +197,8 @@ inline std::vector<Kind> stale_kinds() {
   kinds.push_back(stale(
       linear("gradients", "svm",
              {{"solver", "sgd"}, {"send", "gradient"}, {"batch_fraction", 0.2}, {"max_iter", 6}})));
-  kinds.push_back(stale(lda("topics", {{"n_topics", 3}, {"passes", 2}, {"batch_size", 40}})));
+  kinds.push_back(stale(
+      lda("topics", {{"n_topics", 3}, {"passes", 2}, {"batch_size", 40}, {"send", "model"}})));
   return kinds;
 }
 

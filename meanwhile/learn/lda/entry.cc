@@ -157,14 +157,8 @@ Entry entry() {
   };
   entry.is_incremental = [](const Json&) { return true; };
   entry.dial = [](const Json& parameters) { return !is_sampled(parameters); };
-  entry.send_choices = [](const Json& parameters) {
-    using Choices = std::vector<std::string>;
-    return is_sampled(parameters) ? Choices() : Choices{"model", "gradient"};
-  };
   entry.why_no_moves = [](const Json& parameters, bool held_out) -> std::string {
     if (is_sampled(parameters)) return "topics that are drawn need whole counts";
-    if (parameters.at("send") != "model")
-      return "`send` gradient needs statistics of all documents";
     return held_out ? "held-out documents are measured with one model, and workers look at "
                       "different ones"
                     : "";

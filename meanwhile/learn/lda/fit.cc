@@ -66,15 +66,42 @@ double Fit::tau0() const {
   if (parameters.tau0 > 0) return parameters.tau0;
   const double documents =
       std::min(0.8 * progress.documents, 1000 * static_cast<double>(parameters.n_topics));
+  if (progress.steps == Steps::kAll) return std::max(1.0, documents);
   const double each = parameters.send == Send::kModel
                           ? std::max(1, busy_shards)
                           : static_cast<double>(rows) / static_cast<double>(rounds_a_pass);
   return std::max(1.0, documents / each);
 }
 
+Fit::Place Fit::place() const {
+  const std::int64_t since_pass = progress.round + ahead;
+  return {progress.pass + since_pass / rounds_a_pass, since_pass % rounds_a_pass};
+}
+
+double Fit::rows_a_round() const {
+  return static_cast<double>(rows) / static_cast<double>(rounds_a_pass);
+}
+
+double Fit::documents_before(const Place& place) const {
+  const double passes = static_cast<double>(place.pass) +
+                        static_cast<double>(place.round) / static_cast<double>(rounds_a_pass);
+  return progress.old_documents + (progress.documents - progress.old_documents) * passes;
+}
+
+double Fit::left_after(double from, double to) const {
+  const double first = tau0() + from, last = tau0() + to, slow = 1 - parameters.kappa;
+  const double faded =
+      slow > 0 ? (std::pow(last, slow) - std::pow(first, slow)) / slow : std::log(last / first);
+  // Documents that come later count as much as those before, however often they are passed over.
+  return std::exp(continued() ? -faded / static_cast<double>(parameters.passes) : -faded);
+}
+
+double Fit::left_after(const Place& place) const {
+  return left_after(documents_before(place), documents_before({place.pass, place.round + 1}));
+}
+
 double Fit::step(double t) const {
   const double rho = std::min(0.9, std::pow(tau0() + t, -parameters.kappa));
-  // Documents that come later count as much as those before, however often they are passed over.
   return continued() ? rho / static_cast<double>(parameters.passes) : rho;
 }
 

@@ -19,9 +19,18 @@ inline constexpr Named<StageName> kStageNames[] = {{StageName::kStatistics, "sta
                                                    {StageName::kScore, "score"}};
 constexpr std::span<const Named<StageName>> names(StageName) { return kStageNames; }
 
+// How steps are counted. A run goes on by the rule it began with.
+enum class Steps {
+  kShards,  // files of 0.1.0, which say nothing: by documents of a shard (model) or by rounds
+  kAll      // by documents of all shards
+};
+inline constexpr Named<Steps> kStepNames[] = {{Steps::kShards, "shards"}, {Steps::kAll, "all"}};
+constexpr std::span<const Named<Steps>> names(Steps) { return kStepNames; }
+
 // All that changes from round to round and is not an array: in the state file as JSON.
 struct Progress {
   StageName stage = StageName::kStatistics;
+  Steps steps = Steps::kAll;
   std::int64_t pass = 0, round = 0;        // round: of the pass
   double seen = 0;                         // documents that have changed the topics, of all data
   double pass_bound = 0, pass_tokens = 0;  // of the present pass
@@ -68,7 +77,23 @@ struct Fit {
   // Rounds of a pass over so many documents; and all rounds that are allowed.
   std::int64_t rounds_in_pass(std::int64_t documents) const;
   std::int64_t total_rounds(std::int64_t documents) const;
-  double step(double t) const;  // rho
+
+  // The round of a pass that work() is for.
+  struct Place {
+    std::int64_t pass = 0, round = 0;
+  };
+  Place place() const;
+  // Rows of all shards in a round, on average.
+  double rows_a_round() const;
+  // Documents of all shards that come before the round, those of earlier data with them.
+  double documents_before(const Place& place) const;
+  // Of the topics as they were after `from` documents of all shards, what is left after `to`:
+  // exp(- integral of (tau0 + t)^-kappa). The same however the documents are cut into rounds.
+  double left_after(double from, double to) const;
+  // The same for the documents of a round.
+  double left_after(const Place& place) const;
+  // rho of Steps::kShards, after `t` documents of a shard, or rounds.
+  double step(double t) const;
   InferOptions infer_options() const {
     return {parameters.inference_tol, parameters.inference_max_iter};
   }
@@ -90,7 +115,7 @@ struct Fit {
 // the rest.
 inline constexpr int kTopics = 0, kRest = 1;
 
-// Documents of a sample are drawn in an order of their own: no pass has this number.
-inline constexpr std::uint32_t kSampleRound = 0xffffffff;
+// Documents that are scored are drawn in an order of their own: no pass has this number.
+inline constexpr std::uint32_t kScoreRound = 0xfffffffe;
 
 }  // namespace meanwhile::learn::lda

@@ -1,5 +1,5 @@
 // Latent Dirichlet allocation by stochastic variational inference (Hoffman and others, 2013), with
-// averaged models (MA-LDA of Guo and others) or with summed statistics (doc/lda.md).
+// summed statistics or with averaged models (MA-LDA of Guo and others): doc/lda.md.
 #pragma once
 
 #include <array>

@@ -29,7 +29,7 @@ constexpr std::span<const Named<Sampler>> names(Sampler) { return kSamplers; }
 struct Parameters {
   std::int64_t n_topics = 100;
   std::int64_t passes = 10;
-  Send send = Send::kModel;
+  Send send = Send::kGradient;
   std::int64_t batch_size = 0;
   std::int64_t max_documents = 0;
   double kappa = 0.9;
@@ -54,8 +54,9 @@ void describe(P& p, Visit&& visit) {
   visit("n_topics", p.n_topics, "number of topics");
   visit("passes", p.passes, "over all documents, at most");
   visit("send", p.send,
-        "model: every document changes the local topics, which are averaged after each round; "
-        "gradient: one step from the statistics of all documents of a round");
+        "gradient: one step a round, from the statistics of all its documents; model: every "
+        "document changes the local topics, which are averaged after each round: for very few "
+        "rounds, or random first topics");
   visit("batch_size", p.batch_size,
         "documents of a round, of all shards; 0: an eighth of them, but at least 512 (and no more "
         "than "
@@ -64,8 +65,8 @@ void describe(P& p, Visit&& visit) {
         "stop after the round that brings the documents seen to this number; 0: no limit");
   visit("kappa", p.kappa, "steps fall as (tau0 + t)^-kappa; from above 0.5 to 1");
   visit("tau0", p.tau0,
-        "t counts the documents of a shard (model) or rounds (gradient), this is added; 0: as many "
-        "as four fifths of the data, but at most 1,000 documents for each topic");
+        "t counts the documents of all shards, this is added; 0: as many as four fifths of the "
+        "data, but at most 1,000 documents for each topic");
   visit("alpha", p.alpha, "prior of a document's topics, for each; 0: 1 / n_topics");
   visit("learn_alpha", p.learn_alpha, "learn alpha, one for each topic, as training goes on");
   visit("eta", p.eta, "prior of a topic's words, for each; 0: 1 / n_topics");

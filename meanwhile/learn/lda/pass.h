@@ -51,10 +51,11 @@ inline double prior_of(std::span<const T> alpha, std::size_t topics) {
 template <class T>
 class Pass {
  public:
-  // `before`: documents of the shard so far. `log_theta`: to add E[log theta] of each document to.
-  // `update`: in its block kTopics the words of the documents are touched. All are borrowed.
-  Pass(const Fit& fit, ScratchPool<T>& pool, double before, std::span<double> log_theta,
-       exchange::Update& update)
+  // `before`: documents of the shard before this round. `rows`: of the shard in this round.
+  // `log_theta`: to add E[log theta] of each document to. `update`: in its block kTopics the words
+  // of the documents are touched. All are borrowed.
+  Pass(const Fit& fit, ScratchPool<T>& pool, double before, std::int64_t rows,
+       std::span<double> log_theta, exchange::Update& update)
       : fit_(fit),
         pool_(pool),
         scratch_(pool.take()),
@@ -66,7 +67,13 @@ class Pass {
         options_(fit.infer_options()),
         alpha_(pool.alpha),
         prior_(prior_of(alpha_, K_)),
-        t_(before),
+        by_all_(fit.progress.steps == Steps::kAll),
+        before_(by_all_ ? fit.documents_before(fit.place()) : before),
+        each_(fit.rows_a_round() / static_cast<double>(rows)),
+        documents_each_(by_all_ ? (fit.documents_before({0, 1}) - fit.documents_before({0, 0})) /
+                                      static_cast<double>(rows)
+                                : 1),
+        weight_(by_all_ ? static_cast<double>(rows) : 1),
         log_theta_(log_theta),
         sums_(width_, T{1}) {
     if (scratch_->gain.size() != fit.V() * width_) {
@@ -77,7 +84,7 @@ class Pass {
     scratch_->norm = pool.norm;
     scratch_->digammas.resize(width_);
     topics_ = {pool.topics.data(), scratch_->gain.data(), 1, 1, 0};
-    tail_.shards = 1;
+    tail_.shards = weight_;
   }
   // A pass that was given up leaves gains behind: its scratch is not used again.
   ~Pass() {
@@ -89,7 +96,7 @@ class Pass {
   void take(std::int64_t row) {
     const data::Dataset& data = fit_.job.part->data;
     read_document(data.x, row, document());
-    t_ += 1;
+    taken_ += 1;
     if (document().words.empty()) return;
     if (sparse_) {
       for (const std::int32_t word : document().words) update_.touch<double>(kTopics, word);
@@ -105,15 +112,16 @@ class Pass {
   void put_topics() {
     for_touched([&](std::int64_t word, T* gain) {
       const std::span<double> to = update_.touch<double>(kTopics, word);
-      for (std::size_t k = 0; k < K_; ++k) to[k] = topics_.gained * static_cast<double>(gain[k]);
+      const double gained = averaged_ ? weight_ * topics_.gained : 1;
+      for (std::size_t k = 0; k < K_; ++k) to[k] = gained * static_cast<double>(gain[k]);
       std::fill(gain, gain + width_, T{0});
     });
     put_ = true;
   }
   Tail tail() const {
     Tail tail = tail_;
-    tail.kept = topics_.kept;
-    tail.level = topics_.level;
+    tail.kept = weight_ * topics_.kept;
+    tail.level = weight_ * topics_.level;
     return tail;
   }
 
@@ -185,10 +193,18 @@ class Pass {
     }
   }
 
+  // Of the step of the document that was taken last. A shard's documents stand for those of all
+  // shards in the round: its steps are those of one sequence over all, a stretch of it at a time.
+  double rho() const {
+    if (!by_all_) return fit_.step(before_ + taken_);
+    const double from = before_ + documents_each_ * (taken_ - 1);
+    return 1 - fit_.left_after(from, from + each_);
+  }
+
   void learn(double weight) {
     double gained = weight;
     if (averaged_) {
-      const double rho = fit_.step(t_);
+      const double rho = this->rho();
       topics_.kept *= 1 - rho;
       topics_.gained *= 1 - rho;
       topics_.level = (1 - rho) * topics_.level + rho * fit_.eta;
@@ -217,7 +233,11 @@ class Pass {
   const InferOptions options_;
   const std::span<const T> alpha_;
   const double prior_;
-  double t_;
+  const bool by_all_;
+  // Documents before the round; of all shards in the round, for each of this one's documents and
+  // for each of its rows; and what this shard's topics weigh in the mean.
+  const double before_, each_, documents_each_, weight_;
+  double taken_ = 0;  // rows
   const std::span<double> log_theta_;
   std::vector<T> sums_;
   LazyTopics<T> topics_;

@@ -41,7 +41,7 @@ class ScoreStage final : public LdaStage {
     const std::int64_t rows_here = mine.rows * kScoreDocuments;
     const std::int64_t measured = fit_.rows == 0 ? 0 : rows_here / fit_.rows + 1;
     std::int64_t position = 0;
-    ShuffledRows order(mine, fit_.job.seed, kSampleRound - 1, skip_none);
+    ShuffledRows order(mine, fit_.job.seed, kScoreRound, skip_none);
     for (auto rows = order.next(); !rows.empty(); rows = order.next()) {
       for (const std::int64_t row : rows) {
         read_document(fit_.job.part->data.x, row, document);

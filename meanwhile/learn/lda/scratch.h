@@ -47,7 +47,7 @@ struct ScratchPool {
 // Behind the numbers by topic in a round of training; the sums of held-out documents come after.
 struct Tail {
   static constexpr std::size_t kSize = 8;
-  double kept = 0, level = 0, shards = 0;  // of averaged models
+  double kept = 0, level = 0, shards = 0;  // of averaged models: times their weight; the weights
   double documents = 0, tokens = 0;        // of the round, without empty ones
   double bound = 0, bound_tokens = 0;      // of some of its documents
   double iterations = 0;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace meanwhile::learn::lda {
@@ -120,6 +122,20 @@ void move_all(const Cosines& cosines, std::size_t topics, std::vector<std::int32
   }
 }
 
+// A hash of words and counts. The number of a document in documents.h has 12 bits for its counts,
+// too few where all documents have the same words.
+std::uint64_t content_of(const Document<double>& document) {
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < document.words.size(); ++i) {
+    hash ^= std::bit_cast<std::uint64_t>(document.counts[i]) +
+            0x9E3779B97F4A7C15 * (static_cast<std::uint64_t>(document.words[i]) + 1);
+    hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9;  // SplitMix64
+    hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EB;
+    hash ^= hash >> 31;
+  }
+  return hash;
+}
+
 }  // namespace
 
 std::int64_t Sample::documents_for(std::int64_t topics) {
@@ -137,7 +153,7 @@ void Sample::put(const Document<double>& document, std::int64_t slot, std::span<
   }
 }
 
-std::vector<Document<double>> Sample::get(std::span<const double> sample) {
+std::vector<Document<double>> Sample::get(std::span<const double> sample, bool distinct) {
   std::vector<Document<double>> documents;
   for (std::size_t at = 0; at < sample.size(); at += 2 * kWords) {
     Document<double> document;
@@ -148,7 +164,39 @@ std::vector<Document<double>> Sample::get(std::span<const double> sample) {
     }
     if (!document.words.empty()) documents.push_back(std::move(document));
   }
+  const auto holds = [](const Document<double>& document) {
+    return std::tie(document.words, document.counts);
+  };
+  std::sort(documents.begin(), documents.end(),
+            [&](const auto& a, const auto& b) { return holds(a) < holds(b); });
+  if (distinct) {
+    const auto same = [&](const auto& a, const auto& b) { return holds(a) == holds(b); };
+    documents.erase(std::unique(documents.begin(), documents.end(), same), documents.end());
+  }
   return documents;
+}
+
+std::int64_t SampleOfShard::slots(std::int64_t rows, double share) {
+  const double expected = share * static_cast<double>(rows);
+  if (share >= 1 || expected == 0) return share >= 1 ? rows : 0;
+  return std::min(rows, static_cast<std::int64_t>(expected + 4 * std::sqrt(expected) + 4));
+}
+
+SampleOfShard::SampleOfShard(double share, std::uint64_t seed, std::int64_t begin, std::int64_t end,
+                             std::span<double> sample)
+    : share_(share),
+      random_(seed, base::Purpose::kSeeding, 0, 1),
+      slot_(begin),
+      end_(end),
+      sample_(sample) {}
+
+void SampleOfShard::offer(const Document<double>& document) {
+  if (slot_ == end_ || document.words.empty()) return;
+  if (share_ < 1) {
+    const std::uint64_t content = content_of(document);
+    if (random_.uniform(content >> 8) >= share_ || !taken_.insert(content).second) return;
+  }
+  Sample::put(document, slot_++, sample_);
 }
 
 std::vector<std::int32_t> seed_topics(const std::vector<Document<double>>& documents,

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/base/random.h"
 #include "meanwhile/learn/lda/kernel.h"
 
 namespace meanwhile::learn::lda {
@@ -25,8 +27,30 @@ class Sample {
     return static_cast<std::size_t>(2 * kWords * documents);
   }
   static void put(const Document<double>& document, std::int64_t slot, std::span<double> sample);
-  // Those that are there.
-  static std::vector<Document<double>> get(std::span<const double> sample);
+  // Those that are there, sorted by what they hold. `distinct`: of equal ones, one.
+  static std::vector<Document<double>> get(std::span<const double> sample, bool distinct);
+};
+
+// Takes each document of a shard with a chance of `share`, by its words and the seed: wherever a
+// document lies, it is in the sample or not. Equal documents are taken once, unless all are. Writes
+// to the slots from `begin` to `end`; what finds none is left out.
+class SampleOfShard {
+ public:
+  // Enough for all but about one shard in 30,000 (four deviations).
+  static std::int64_t slots(std::int64_t rows, double share);
+
+  // `sample` is borrowed.
+  SampleOfShard(double share, std::uint64_t seed, std::int64_t begin, std::int64_t end,
+                std::span<double> sample);
+  void offer(const Document<double>& document);
+
+ private:
+  const double share_;
+  const base::Random random_;
+  std::int64_t slot_;
+  const std::int64_t end_;
+  const std::span<double> sample_;
+  std::set<std::uint64_t> taken_;  // hashes of documents
 };
 
 // For each document the topic it is to begin with, 0 to topics - 1. Each has one at least, as far

@@ -19,6 +19,7 @@ namespace {
 template <class P, class Visit>
 void describe_progress(P& p, Visit&& visit) {
   visit("stage", p.stage);
+  visit("steps", p.steps);
   visit("pass", p.pass);
   visit("round", p.round);
   visit("seen", p.seen);
@@ -35,12 +36,14 @@ void describe_progress(P& p, Visit&& visit) {
 Progress read_progress(const data::SafetensorsFile& file) {
   const Json json = metadata_json(file, "progress", kWhat);
   Progress progress;
+  progress.steps = Steps::kShards;  // of files that do not say
   try {
     describe_progress(progress, [&](const char* name, auto& field) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(field)>, StageName>) {
-        const auto stage = json.value(name, to_string(field));
-        const auto known = find_choice<StageName>(stage);
-        if (!known) throw Error(ErrorKind::kInput, "not {}: its stage is '{}'", kWhat, stage);
+      using Field = std::decay_t<decltype(field)>;
+      if constexpr (std::is_same_v<Field, StageName> || std::is_same_v<Field, Steps>) {
+        const auto said = json.value(name, to_string(field));
+        const auto known = find_choice<Field>(said);
+        if (!known) throw Error(ErrorKind::kInput, "not {}: its {} is '{}'", kWhat, name, said);
         field = *known;
       } else {
         get_field(json, name, field);
@@ -87,6 +90,7 @@ State Lda::state() const {
 
 void Lda::restore(const data::SafetensorsFile& file) {
   fit_.progress = read_progress(file);
+  if (fit_.progress.stage == StageName::kStatistics) fit_.progress.steps = Steps::kAll;
   if (fit_.progress.stage == StageName::kStatistics && !fit_.continued()) return;
   Model model = load_model(file);
   if (model.topics != fit_.parameters.n_topics) {

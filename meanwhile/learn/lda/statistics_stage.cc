@@ -2,14 +2,17 @@
 // sample (seeding.h) or as random numbers.
 //
 // Update: documents, tokens, counts of words, sample.
+//
+// Which documents are in the sample follows from their words and the seed, and the sample is
+// sorted: the first topics do not depend on the shards.
 #include <algorithm>
+#include <cmath>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/random.h"
 #include "meanwhile/learn/lda/documents.h"
 #include "meanwhile/learn/lda/seeding.h"
 #include "meanwhile/learn/lda/stages.h"
-#include "meanwhile/learn/shuffled_rows.h"
 
 namespace meanwhile::learn::lda {
 
@@ -34,10 +37,15 @@ class StatisticsStage final : public LdaStage {
     const data::Matrix& x = fit_.job.part->data.x;
     const std::span<double> update = total.dense<double>(kRest);
     const std::span<double> counts = update.subspan(kHead, fit_.V());
+    const std::vector<std::int64_t> slots = sample_slots();
+    SampleOfShard taken(sample_share(), fit_.job.seed, slots[static_cast<std::size_t>(shard)],
+                        slots[static_cast<std::size_t>(shard) + 1],
+                        update.subspan(kHead + fit_.V()));
     Document<double> document;
     for (const data::RowRange& block : mine.blocks) {
       for (std::int64_t row = block.begin; row < block.end; ++row) {
         read_document(x, row, document);
+        taken.offer(document);
         update[0] += document.words.empty() ? 0 : 1;
         update[1] += document.tokens;
         for (std::size_t i = 0; i < document.words.size(); ++i) {
@@ -45,18 +53,6 @@ class StatisticsStage final : public LdaStage {
         }
       }
       fit_.job.leave(block);
-    }
-    const std::vector<std::int64_t> slots = sample_slots();
-    std::int64_t slot = slots[static_cast<std::size_t>(shard)];
-    const std::int64_t end = slots[static_cast<std::size_t>(shard) + 1];
-    const std::span<double> sample = update.subspan(kHead + fit_.V());
-    ShuffledRows order(mine, fit_.job.seed, kSampleRound, skip_none);
-    for (auto rows = order.next(); !rows.empty() && slot < end; rows = order.next()) {
-      for (std::size_t i = 0; i < rows.size() && slot < end; ++i) {
-        read_document(x, rows[i], document);
-        if (!document.words.empty()) Sample::put(document, slot++, sample);
-      }
-      order.for_window([this](data::RowRange block) { fit_.job.leave(block); });
     }
   }
 
@@ -69,7 +65,9 @@ class StatisticsStage final : public LdaStage {
     progress.tokens += total[1];
     fit_.word_counts.resize(fit_.V(), 0.0);
     for (std::size_t w = 0; w < fit_.V(); ++w) fit_.word_counts[w] += total[kHead + w];
-    if (!fit_.continued()) make_topics(Sample::get(total.subspan(kHead + fit_.V())));
+    if (!fit_.continued()) {
+      make_topics(Sample::get(total.subspan(kHead + fit_.V()), sample_share() < 1));
+    }
     return StageName::kTrain;
   }
 
@@ -85,16 +83,18 @@ class StatisticsStage final : public LdaStage {
   }
 
  private:
+  // Of all documents, which part the sample is to be.
+  double sample_share() const {
+    if (fit_.continued() || fit_.parameters.init != Init::kDocuments || fit_.rows == 0) return 0;
+    const auto wanted = static_cast<double>(Sample::documents_for(fit_.parameters.n_topics));
+    return std::min(1.0, wanted / static_cast<double>(fit_.rows));
+  }
+
   // Where the sample documents of each shard begin.
   std::vector<std::int64_t> sample_slots() const {
     std::vector<std::int64_t> slots(1, 0);
-    const bool sampled = !fit_.continued() && fit_.parameters.init == Init::kDocuments;
-    const std::int64_t rows = fit_.rows;
-    const std::int64_t wanted =
-        sampled ? std::min(rows, Sample::documents_for(fit_.parameters.n_topics)) : 0;
     for (const data::Shard& shard : fit_.job.part->shards) {
-      const std::int64_t mine = rows == 0 ? 0 : (shard.rows * wanted + rows - 1) / rows;
-      slots.push_back(slots.back() + std::min(mine, shard.rows));
+      slots.push_back(slots.back() + SampleOfShard::slots(shard.rows, sample_share()));
     }
     return slots;
   }

@@ -36,8 +36,8 @@ std::vector<double> topic_sums(base::ThreadPool& pool, std::span<const double> l
 
 class TrainStage;
 
-// Averaging as moves: what the documents of a shard change in its copy of the topics. The summary
-// is the rest of an update.
+// Rounds as moves: what the documents of a shard change in the topics, or in its copy of them. The
+// summary is the rest of an update.
 class TrainMoves final : public Moves {
  public:
   TrainMoves(Fit& fit, TrainStage& stage, Enter enter)
@@ -51,6 +51,12 @@ class TrainMoves final : public Moves {
   Outcome settle(std::span<const double> summary) override;
 
  private:
+  // What a shard changes: lambda times + gained times what its update has + level.
+  struct Change {
+    double lambda, gained, level;
+  };
+  Change change_of(const Tail& tail) const;
+
   Fit& fit_;
   TrainStage& stage_;
   const Enter enter_;
@@ -95,8 +101,8 @@ class TrainStage final : public LdaStage {
   StageName end_round(std::span<const double> rest, Outcome& outcome);
 
   Moves* moves() override {
-    const bool averages = fit_.parameters.send == Send::kModel;
-    return averages && fit_.job.eval == nullptr ? &moves_ : nullptr;
+    const bool add = fit_.parameters.send == Send::kModel || fit_.progress.steps == Steps::kAll;
+    return add && fit_.job.eval == nullptr ? &moves_ : nullptr;
   }
 
  private:
@@ -149,20 +155,18 @@ void TrainStage::work(int shard, exchange::Update& update, ScratchPool<T>& pool)
   const std::span<double> rest = update.dense<double>(kRest);
   const std::span<double> tail = rest.subspan(fit_.K(), Tail::kSize);
   fit_.measure_held_out(shard, rest.subspan(fit_.K() + Tail::kSize));
-  const std::int64_t since_pass = progress.round + fit_.ahead;
-  const std::int64_t number_of_pass = progress.pass + since_pass / fit_.rounds_a_pass;
-  const std::int64_t round = since_pass % fit_.rounds_a_pass;
+  const auto [number_of_pass, round] = fit_.place();
   const std::int64_t begin = mine.rows * round / fit_.rounds_a_pass;
   const std::int64_t end = mine.rows * (round + 1) / fit_.rounds_a_pass;
   if (begin == end) {
     Tail none;
-    none.kept = none.shards = mine.rows > 0 ? 1 : 0;
+    none.kept = none.shards = mine.rows > 0 && progress.steps == Steps::kShards ? 1 : 0;
     return none.put(tail);
   }
   // Documents of this shard before: those of earlier data were shared by as many.
   const double before = progress.old_documents / std::max(1, fit_.busy_shards) +
                         static_cast<double>(number_of_pass * mine.rows + begin);
-  Pass<T> pass(fit_, pool, before, rest.first(fit_.K()), update);
+  Pass<T> pass(fit_, pool, before, end - begin, rest.first(fit_.K()), update);
   std::int64_t position = 0;
   ShuffledRows order(mine, fit_.job.seed, static_cast<std::uint32_t>(number_of_pass), skip_none);
   for (auto rows = order.next(); !rows.empty() && position < end; rows = order.next()) {
@@ -181,13 +185,16 @@ void TrainStage::move_topics(const exchange::Update& total, const Tail& tail) {
   const Progress& progress = fit_.progress;
   double kept = 1, gained = 0, level = 0;
   if (fit_.parameters.send == Send::kModel) {
+    if (tail.shards == 0) return;  // no shard had a row
     kept = tail.kept / tail.shards;
     gained = 1 / tail.shards;
     level = tail.level / tail.shards;
   } else if (tail.documents > 0) {
     const double rho =
-        fit_.step(static_cast<double>(progress.pass * fit_.rounds_a_pass + progress.round) +
-                  progress.old_documents / std::max(1.0, tail.documents));
+        progress.steps == Steps::kAll
+            ? 1 - fit_.left_after({progress.pass, progress.round})
+            : fit_.step(static_cast<double>(progress.pass * fit_.rounds_a_pass + progress.round) +
+                        progress.old_documents / std::max(1.0, tail.documents));
     kept = 1 - rho;
     gained = rho * progress.documents / tail.documents;
     level = rho * fit_.eta;
@@ -232,6 +239,23 @@ StageName TrainStage::end_round(std::span<const double> rest, Outcome& outcome) 
   return progress.ended ? StageName::kScore : StageName::kTrain;
 }
 
+// The mean of the moves of all shards that have rows is the change of the topics.
+TrainMoves::Change TrainMoves::change_of(const Tail& tail) const {
+  if (fit_.progress.steps == Steps::kShards) return {tail.kept - 1, 1, tail.level};
+  // As many times the shard's part of the round as there are shards.
+  const double part = tail.shards * fit_.busy_shards / fit_.rows_a_round();
+  if (fit_.parameters.send == Send::kModel) {
+    return {part * (tail.kept / tail.shards - 1), part / tail.shards,
+            part * tail.level / tail.shards};
+  }
+  const Fit::Place place = fit_.place();
+  const double rho = 1 - fit_.left_after(place);
+  const double documents =
+      fit_.documents_before({place.pass, place.round + 1}) - fit_.documents_before(place);
+  return {-part * rho, fit_.busy_shards * rho * fit_.progress.documents / documents,
+          part * rho * fit_.eta};
+}
+
 void TrainMoves::work(int shard, std::span<double> move, std::span<double> summary) const {
   exchange::Update update(stage_.update_shape());
   stage_.work(shard, update);
@@ -240,6 +264,7 @@ void TrainMoves::work(int shard, std::span<double> move, std::span<double> summa
   for (std::size_t i = 0; i < rest.size(); ++i) summary[i] += rest[i];
   const Tail tail = Tail::get(rest.subspan(fit_.K()));
   if (tail.shards == 0) return;
+  const Change change = change_of(tail);
   const std::size_t K = fit_.K();
   for (std::size_t w = 0; w < fit_.V(); ++w) {
     const auto word = static_cast<std::int64_t>(w);
@@ -247,7 +272,8 @@ void TrainMoves::work(int shard, std::span<double> move, std::span<double> summa
         update.is_touched(kTopics, word) ? update.row<double>(kTopics, word).data() : nullptr;
     for (std::size_t k = 0; k < K; ++k) {
       const std::size_t i = w * K + k;
-      move[i] = (tail.kept - 1) * fit_.lambda[i] + tail.level + (gained != nullptr ? gained[k] : 0);
+      move[i] = change.lambda * fit_.lambda[i] + change.level +
+                (gained != nullptr ? change.gained * gained[k] : 0);
     }
   }
 }
