@@ -234,8 +234,8 @@ TEST(FactorizeSgd, OneAnswerForThreadsAndNodes) {
   }
 }
 
-// As a worker at a store or after a kill: learner and memory anew in each round, also in the middle
-// of a rotation; and data that is to be released is dealt to cells again in each step.
+// As a worker at a store or after a kill: learner and memory anew in each round, also in the
+// middle of a rotation.
 TEST(FactorizeSgd, ContinuesFromAnyRound) {
   const data::Part part = part_of(some_ratings(60, 40, 0.3), 40, 3);
   const Parameters p = parameters(6, 3);
