@@ -24,7 +24,6 @@ void describe_progress(P& p, Visit&& visit) {
   visit("round", p.round);
   visit("documents", p.documents);
   visit("tokens", p.tokens);
-  visit("continued", p.continued);
   visit("pass_log_p", p.pass_log_p);
   visit("pass_tokens", p.pass_tokens);
   visit("objective", p.objective);
@@ -176,16 +175,6 @@ void Sampled::restore(const data::SafetensorsFile& file) {
     progress_.ended = {};
     progress_.stage = StageName::kTrain;
   }
-}
-
-void Sampled::start_from(const data::SafetensorsFile& file) {
-  restore(file);
-  if (progress_.stage == StageName::kCount) return;  // nothing was learned since
-  const Progress before = std::exchange(progress_, {});
-  progress_.documents = before.documents;
-  progress_.tokens = before.tokens;
-  progress_.eta = before.eta;
-  progress_.continued = true;
 }
 
 }  // namespace meanwhile::learn::lda::sampled
