@@ -158,11 +158,15 @@ Entry entry() {
              "inference_tol", "inference_max_iter", "precision", "sweeps", "learn_eta", "exact"});
   entry.held_out = true;
   entry.of_text = true;
-  entry.complete = [](const Json& parameters, const Json& given, bool fresh) {
-    Parameters complete = parameters_from_json(parameters);
-    const bool sampled = complete.sampler == Sampler::kMh;
-    if (sampled && fresh && !given.contains("passes")) complete.passes = kSampledPasses;
-    return to_json(complete);
+  // 0 stands for what suits the sampler.
+  entry.schema.at("passes").preset = 0;
+  entry.complete = [](const Json& parameters, const Json&, bool) {
+    Json complete = parameters;
+    if (complete.at("passes") == 0) {
+      const bool sampled = complete.at("sampler") == to_string(Sampler::kMh);
+      complete["passes"] = sampled ? kSampledPasses : Parameters().passes;
+    }
+    return to_json(parameters_from_json(complete));
   };
   entry.make = make;
   entry.restore = restore;
