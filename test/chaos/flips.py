@@ -24,6 +24,7 @@ JOBS = (
     ("kmeans", "x.npy", "--n-clusters 5 --tol 0 --init random", "--max-iter"),
     ("svm", "rows.libsvm", "--solver sgd --tol 0", "--max-iter"),
     ("lda", "documents.ldac", "--n-topics 3 --tol 0", "--passes"),
+    ("lda", "documents.ldac", "--n-topics 3 --sampler mh --tol 0", "--passes"),
 )
 MARKS = rb'"seal": ?"[0-9a-f]{64}"|"(format_)?version": ?"[^"]*"'
 

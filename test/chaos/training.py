@@ -28,8 +28,9 @@ JOBS = (
     "linear rows.libsvm --solver sgd --max-iter 60 --tol 0",
     "lda documents.ldac --n-topics 4 --passes 20 --tol 0",
     "lda documents.ldac --n-topics 4 --passes 3 --batch-size 40",
+    "lda documents.ldac --n-topics 4 --sampler mh --passes 40 --tol 0",
 )
-FILES = {"run.json", "metrics.jsonl", "model.safetensors", "trace.json"}
+FILES = {"run.json", "metrics.jsonl", "model.safetensors", "trace.json", "model.memory"}
 
 
 def write_data(box):

@@ -104,3 +104,52 @@ def check_an_interrupted_run_goes_on_to_the_same_topics(box):
         resumed = box.json("train lda docs.txt --resume cut --quiet")
         expect(resumed["rounds"] == whole["rounds"], (resumed["rounds"], said))
     expect(box.record("cut")["model_sha256"] == whole["model_sha256"], "another model")
+
+
+def check_sampled_topics_are_the_same_on_threads_ranks_and_stores(box):
+    write_data(box)
+    flags = "train lda docs.txt --n-topics 4 --sampler mh --passes 30 --shards 6 --eval held.txt --quiet"
+    found = {}
+    for threads in (1, 2, 5):
+        found[f"{threads} threads"] = box.json(f"{flags} --threads {threads} --out a")["model_sha256"]
+    for exchange in ("tree", "allreduce"):
+        for ranks in (2, 3):
+            result = box.json(f"{flags} --exchange {exchange} --out b", ranks=ranks)
+            found[f"{ranks} ranks, {exchange}"] = result["model_sha256"]
+    result = box.json(f"{flags} --runtime storage --store job --out c")
+    found["a store"] = result["model_sha256"]
+    expect_equal(found)
+    expect(sorted(set(groups_of(box, "a"))) == [0, 1, 2], "a group without a topic")
+    expect(box.json("inspect a/model.safetensors")["documents"] == 300, "documents")
+    measures = box.json("evaluate a held.txt")
+    expect(measures["perplexity"] < 24, measures)  # words, all as likely
+    box.run("predict a held.txt --out mixtures.npy")
+    (box / "later.txt").write_text(text(200, seed=3))
+    result = box.run("train lda later.txt --resume a --out d", code=2)
+    expect("train anew on all documents" in result.stderr, result.stderr)
+
+
+def check_an_interrupted_sampler_goes_on_to_the_same_topics(box):
+    (box / "docs.txt").write_text(text(2000))
+    flags = "train lda docs.txt --n-topics 16 --sampler mh --passes 80 --tol 0 --threads 1 --quiet"
+    whole = box.json(f"{flags} --out whole")
+    running = box.start(f"{flags} --checkpoint-seconds 0 --out cut".split())
+    deadline = time.monotonic() + 60
+    while len(box.rounds("cut")) < 3 and running.poll() is None:
+        expect(time.monotonic() < deadline, "no round after a minute")
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    if box.record("cut")["status"] == "interrupted":  # or it was faster
+        resumed = box.json("train lda docs.txt --resume cut --quiet")
+        expect(resumed["rounds"] == whole["rounds"], (resumed["rounds"], said))
+    expect(box.record("cut")["model_sha256"] == whole["model_sha256"], "another model")
+    # More passes go on from where it ended.
+    more = box.json("train lda docs.txt --resume cut --passes 90 --quiet")
+    expect(more["model_sha256"] != whole["model_sha256"], "ten passes changed nothing")
+
+
+def check_a_sampler_refuses_what_it_cannot_draw(box):
+    (box / "half.libsvm").write_text("0 1:1 3:2\n0 2:1.5\n")
+    result = box.run("train lda half.libsvm --sampler mh --n-topics 2 --out a", code=2)
+    expect("found 1.5" in result.stderr, result.stderr)

@@ -272,7 +272,7 @@ TEST(LdaChain, SumsAreThoseOfTheDefinition) {
 }
 
 TEST(LdaChain, PagesAddUpToTheChanges) {
-  for (const std::size_t topics : {1, 3, 70, 1000}) {
+  for (const std::size_t topics : std::vector<std::size_t>{1, 3, 70, 1000}) {
     // Lanes of 16 bits and of 32, and a word that no document has.
     const std::vector<double> word_counts = {32'767, 32'768, 0, 5};
     const PageLayout pages(word_counts, topics);

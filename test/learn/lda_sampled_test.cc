@@ -92,7 +92,7 @@ void expect_counts_are_conserved(const Parameters& p, bool alone, int rounds) {
   Sampled learner(p);
   Rounds run(learner, part, alone);
   // Words are counted, and tokens get their first topics.
-  const auto parts = std::ssize(first_parts(90, false));
+  const auto parts = std::ssize(first_parts(90));
   EXPECT_GT(parts, 5);
   for (std::int64_t round = 0; round < 1 + parts; ++round) run.next();
   for (int round = 0; round < rounds; ++round) {
@@ -241,23 +241,6 @@ TEST(LdaSampled, RefusesCountsThatAreNotWhole) {
     job::train(learner, data, test::with_shards(kShards));
   });
   EXPECT_NE(message.find("row 4, column 7: found 2.5"), std::string::npos) << message;
-}
-
-TEST(LdaSampled, GoesOnWithLaterDocuments) {
-  const auto topics = test::draw_topics(3, 50, 8);
-  const data::Dataset data = test::dataset(test::draw_documents(topics, 100, 40, 8));
-  const data::Dataset later = test::dataset(test::draw_documents(topics, 50, 40, 9));
-  Sampled first(parameters(3, 20)), next(parameters(3, 5));
-  job::train(first, data, test::with_shards(kShards));
-  next.start_from(test::SavedLda(first).file());
-  job::train(next, later, test::with_shards(kShards));
-  const Model before = load_model(test::SavedLda(first).file());
-  const Model after = load_model(test::SavedLda(next).file());
-  EXPECT_EQ(after.documents, 150);
-  double tokens = 0;
-  for (const std::int64_t total : next.counts().totals()) tokens += static_cast<double>(total);
-  EXPECT_EQ(tokens, after.tokens);
-  EXPECT_GT(after.tokens, before.tokens);
 }
 
 TEST(LdaSampled, RefusesDamagedCounts) {

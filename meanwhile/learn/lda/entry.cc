@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "meanwhile/base/error.h"
 #include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/lda/model.h"
 #include "meanwhile/learn/lda/parameters.h"
@@ -69,16 +70,34 @@ bool is_sampled(const Json& parameters) {
 
 constexpr std::int64_t kSampledPasses = 200;
 
-// Calls use(learner): the learner that the parameters ask for.
-template <class Use>
-std::unique_ptr<RoundLearner> made(const Json& parameters, const Use& use) {
+std::unique_ptr<Lda> make_variational(const Json& parameters) {
+  return std::make_unique<Lda>(parameters_from_json(parameters));
+}
+
+std::unique_ptr<sampled::Sampled> make_sampled(const Json& parameters) {
+  return std::make_unique<sampled::Sampled>(parameters_from_json(parameters));
+}
+
+std::unique_ptr<RoundLearner> make(const Json& parameters) {
+  if (is_sampled(parameters)) return make_sampled(parameters);
+  return make_variational(parameters);
+}
+
+std::unique_ptr<RoundLearner> restore(const data::SafetensorsFile& state, const Json& parameters) {
+  auto learner = make(parameters);
+  learner->restore(state);
+  return learner;
+}
+
+std::unique_ptr<RoundLearner> warm_start(const data::SafetensorsFile& state,
+                                         const Json& parameters) {
   if (is_sampled(parameters)) {
-    auto learner = std::make_unique<sampled::Sampled>(parameters_from_json(parameters));
-    use(*learner);
-    return learner;
+    throw base::Error(base::ErrorKind::kUsage,
+                      "counts are of the documents that they were drawn from: with `sampler` mh, "
+                      "train anew on all documents");
   }
-  auto learner = std::make_unique<Lda>(parameters_from_json(parameters));
-  use(*learner);
+  auto learner = make_variational(parameters);
+  learner->start_from(state);
   return learner;
 }
 
@@ -139,23 +158,23 @@ Entry entry() {
              "inference_tol", "inference_max_iter", "precision", "sweeps", "learn_eta", "exact"});
   entry.held_out = true;
   entry.of_text = true;
-  entry.complete = [](const Json& parameters, const Json& given, bool fresh) {
-    Parameters complete = parameters_from_json(parameters);
-    const bool sampled = complete.sampler == Sampler::kMh;
-    if (sampled && fresh && !given.contains("passes")) complete.passes = kSampledPasses;
-    return to_json(complete);
+  // 0 stands for what suits the sampler.
+  entry.schema.at("passes").preset = 0;
+  entry.complete = [](const Json& parameters, const Json&, bool) {
+    Json complete = parameters;
+    if (complete.at("passes") == 0) {
+      const bool sampled = complete.at("sampler") == to_string(Sampler::kMh);
+      complete["passes"] = sampled ? kSampledPasses : Parameters().passes;
+    }
+    return to_json(parameters_from_json(complete));
   };
-  entry.make = [](const Json& parameters) { return made(parameters, [](auto&) {}); };
-  entry.restore = [](const data::SafetensorsFile& state, const Json& parameters) {
-    return made(parameters, [&](auto& learner) { learner.restore(state); });
-  };
-  entry.warm_start = [](const data::SafetensorsFile& state, const Json& parameters) {
-    return made(parameters, [&](auto& learner) { learner.start_from(state); });
-  };
+  entry.make = make;
+  entry.restore = restore;
+  entry.warm_start = warm_start;
   entry.load_model = [](const data::SafetensorsFile& file) {
     return std::make_unique<LdaModel>(load_model(file));
   };
-  entry.is_incremental = [](const Json&) { return true; };
+  entry.is_incremental = [](const Json& parameters) { return !is_sampled(parameters); };
   entry.dial = [](const Json& parameters) { return !is_sampled(parameters); };
   entry.why_no_moves = [](const Json& parameters, bool held_out) -> std::string {
     if (is_sampled(parameters)) return "topics that are drawn need whole counts";

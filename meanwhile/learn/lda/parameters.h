@@ -52,7 +52,7 @@ struct Parameters {
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
   visit("n_topics", p.n_topics, "number of topics");
-  visit("passes", p.passes, "over all documents, at most");
+  visit("passes", p.passes, "over all documents, at most; left out: 10, or 200 with sampler mh");
   visit("send", p.send,
         "gradient: one step a round, from the statistics of all its documents; model: every "
         "document changes the local topics, which are averaged after each round: for very few "
@@ -81,7 +81,7 @@ void describe(P& p, Visit&& visit) {
         "stop when a pass gained less than this, in nats a word; 0: after all passes");
   visit("sampler", p.sampler,
         "none: variational inference; mh: the topic of every token is drawn by Metropolis-Hastings "
-        "in constant time, for many topics and passes (200 unless passes is given)");
+        "in constant time, for many topics and passes");
   visit("sweeps", p.sweeps, "of mh: times that a pass draws each token");
   visit("learn_eta", p.learn_eta, "of mh: learn eta as training goes on");
   visit("exact", p.exact,

@@ -85,7 +85,6 @@ void Sampled::absorb_topics(const exchange::Update& total, Outcome& outcome) {
   progress_.pass_log_p += rest[kLogP];
   progress_.pass_tokens += rest[kTokens];
   const bool whole = ++progress_.round >= rounds_a_pass_;
-  // Words of earlier data have no documents here.
   const double documents_part = progress_.pass_log_p / std::max(1.0, progress_.pass_tokens);
   progress_.objective = -(documents_part + words.log_p / progress_.tokens);
   outcome.objective = progress_.objective;

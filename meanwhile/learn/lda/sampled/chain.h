@@ -3,8 +3,8 @@
 // constant time (Yuan and others, "LightLDA", 2015; Chen and others, "WarpLDA", 2016).
 //
 //   target        p(k) ~ (n_k + alpha_k) weight_wk scale_k        n: the document's other tokens
-//   by document   k ~ N_k + alpha_k, N with the token itself      accept weight scale, new / old
-//   by word       k ~ weight_wk                                   accept (n + alpha) scale, new / old
+//   by document   k ~ N_k + alpha_k         accept: weight scale, new / old; N: n and the token
+//   by word       k ~ weight_wk             accept: (n + alpha) scale, new / old
 //
 // The first ratio has no n: what the token itself adds to N proposes what it has, and the rest
 // cancels. So a pass over a document leaves the distribution of its topics given the weights as it

@@ -47,7 +47,7 @@ std::vector<Stretch> Sampled::course(const Shape& shape) const {
   std::vector<Stretch> course;
   if (progress_.stage == StageName::kCount) course.push_back({Phase::kPrepare, 1, counting});
   if (progress_.stage <= StageName::kFirst) {
-    const auto parts = static_cast<double>(first_parts(shape.rows, false).size());
+    const auto parts = static_cast<double>(first_parts(shape.rows).size());
     Cost part = round;
     part.flops *= kFirstWork / parts;
     part.bytes_read /= parts;

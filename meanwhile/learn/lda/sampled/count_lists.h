@@ -1,6 +1,6 @@
 // Counts of words and topics in a file: "count_start" [words + 1], and "count_topics" and "counts"
-// of as many numbers as its last one says. Those of word w are [count_start[w], count_start[w + 1]),
-// topics ascending; other counts are 0.
+// of as many numbers as its last one says. Those of word w are from count_start[w] to before
+// count_start[w + 1], topics ascending; other counts are 0.
 #pragma once
 
 #include <cstdint>

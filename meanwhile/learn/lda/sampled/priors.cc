@@ -7,12 +7,12 @@ namespace meanwhile::learn::lda::sampled {
 
 namespace {
 
-constexpr double kLeast = 1e-5, kMost = 100;  // of a prior
-constexpr std::size_t kTable = 4096;          // counts whose sums are looked up
+constexpr double kLeastPrior = 1e-5, kMostPrior = 100;  // of a prior
+constexpr std::size_t kTable = 4096;                    // counts whose sums are looked up
 
 // lgamma by Stirling's series from 10 on, and the recurrence below: the C library's writes to a
 // global variable.
-double log_gamma(double x) {
+double log_gamma_of(double x) {
   double below = 1;
   for (; x < 10; x += 1) below *= x;
   const double r = 1 / (x * x);
@@ -20,7 +20,7 @@ double log_gamma(double x) {
          (1. / 12 - r * (1. / 360 - r * (1. / 1260 - r / 1680))) / x - std::log(below);
 }
 
-double digamma(double x) {
+double slope_of_log_gamma(double x) {
   double sum = 0;
   for (; x < 10; x += 1) sum += 1 / x;
   const double r = 1 / (x * x);
@@ -37,7 +37,7 @@ WordSums word_sums(const WordTopics& words, double eta, base::ThreadPool& pool) 
     logs[i] = logs[i - 1] + std::log(factor);
     slopes[i] = slopes[i - 1] + 1 / factor;
   }
-  const double log_none = log_gamma(eta), slope_none = digamma(eta);
+  const double log_none = log_gamma_of(eta), slope_none = slope_of_log_gamma(eta);
   struct Part {
     double log_p = 0, slope = 0;
   };
@@ -52,8 +52,8 @@ WordSums word_sums(const WordTopics& words, double eta, base::ThreadPool& pool) 
           part.log_p += logs[count];
           part.slope += slopes[count];
         } else {
-          part.log_p += log_gamma(count + eta) - log_none;
-          part.slope += digamma(count + eta) - slope_none;
+          part.log_p += log_gamma_of(count + eta) - log_none;
+          part.slope += slope_of_log_gamma(count + eta) - slope_none;
         }
       });
     }
@@ -65,11 +65,11 @@ WordSums word_sums(const WordTopics& words, double eta, base::ThreadPool& pool) 
     sum.slope += part.slope;
   }
   const auto V = static_cast<double>(words.words());
-  const double log_all = log_gamma(V * eta), slope_all = digamma(V * eta);
+  const double log_all = log_gamma_of(V * eta), slope_all = slope_of_log_gamma(V * eta);
   double norm = 0;
   for (const std::int64_t total : words.totals()) {
-    sum.log_p -= log_gamma(static_cast<double>(total) + V * eta) - log_all;
-    norm += digamma(static_cast<double>(total) + V * eta) - slope_all;
+    sum.log_p -= log_gamma_of(static_cast<double>(total) + V * eta) - log_all;
+    norm += slope_of_log_gamma(static_cast<double>(total) + V * eta) - slope_all;
   }
   return {sum.log_p, norm > 0 ? sum.slope / (V * norm) : 1};
 }
@@ -77,12 +77,12 @@ WordSums word_sums(const WordTopics& words, double eta, base::ThreadPool& pool) 
 void move_alpha(const TopicSums& sums, std::vector<double>& alpha) {
   if (!(sums.norm > 0) || alpha.size() == 1) return;
   for (std::size_t k = 0; k < alpha.size(); ++k) {
-    alpha[k] = std::clamp(alpha[k] * sums.of_topics[k] / sums.norm, kLeast, kMost);
+    alpha[k] = std::clamp(alpha[k] * sums.of_topics[k] / sums.norm, kLeastPrior, kMostPrior);
   }
 }
 
 double moved_eta(double eta, const WordSums& sums) {
-  return std::clamp(eta * sums.ratio, kLeast, kMost);
+  return std::clamp(eta * sums.ratio, kLeastPrior, kMostPrior);
 }
 
 }  // namespace meanwhile::learn::lda::sampled

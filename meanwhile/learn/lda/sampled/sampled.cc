@@ -41,8 +41,8 @@ Sampled::Sampled(Parameters parameters) : parameters_(std::move(parameters)) {
   progress_.eta = parameters_.eta > 0 ? parameters_.eta : kDefaultEta;
 }
 
-std::vector<std::int64_t> first_parts(std::int64_t documents, bool at_once) {
-  std::vector<std::int64_t> parts = {std::min(documents, at_once ? documents : kFirstDocuments)};
+std::vector<std::int64_t> first_parts(std::int64_t documents) {
+  std::vector<std::int64_t> parts = {std::min(documents, kFirstDocuments)};
   while (parts.back() < documents) {
     const std::int64_t last = parts.back();
     parts.push_back(std::min(documents, last + std::max<std::int64_t>(1, last / 4)));
@@ -69,9 +69,7 @@ void Sampled::attach(const Attachment& attachment) {
   if (vocabulary_.empty()) vocabulary_ = data.feature_names;
   if (counts_.words() == 0) counts_ = WordTopics(V(), K());
   rounds_a_pass_ = rounds_in_pass(job_.part->rows);
-  if (progress_.stage <= StageName::kFirst) {
-    parts_ = first_parts(job_.part->rows, progress_.continued);
-  }
+  if (progress_.stage <= StageName::kFirst) parts_ = first_parts(job_.part->rows);
 
   const std::size_t shards = job_.part->shards.size();
   blocks_.assign(shards, {});

@@ -52,7 +52,6 @@ struct Progress {
   double pass_log_p = 0, pass_tokens = 0;  // of the documents of the present pass
   double objective = 0;                    // of the last round
   double eta = 0;
-  bool continued = false;      // counts have earlier data: its topics are those to begin with
   std::vector<double> passes;  // log p of the last passes, a token
   Ended ended;
 };
@@ -61,10 +60,6 @@ class Sampled final : public RoundLearner {
  public:
   // THROWS Error(kUsage).
   explicit Sampled(Parameters parameters);
-
-  // Goes on with the topics in `file` on other documents: their tokens are added to those that the
-  // counts have. Before attach(). THROWS Error(kInput).
-  void start_from(const data::SafetensorsFile& file);
 
   std::string name() const override { return "lda"; }
   void attach(const Attachment& attachment) override;
@@ -149,7 +144,7 @@ class Sampled final : public RoundLearner {
 
 // Documents that have topics after each part of the first stage: each part is a quarter of those
 // before it.
-std::vector<std::int64_t> first_parts(std::int64_t documents, bool at_once);
+std::vector<std::int64_t> first_parts(std::int64_t documents);
 
 // The most frequent words of each topic; ties: the lower column.
 TopWords top_words_of(const WordTopics& counts);

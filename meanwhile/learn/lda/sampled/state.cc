@@ -18,13 +18,12 @@ using base::ErrorKind;
 namespace {
 
 template <class P, class Visit>
-void describe_progress(P& p, Visit&& visit) {
+void describe_sampled(P& p, Visit&& visit) {
   visit("stage", p.stage);
   visit("pass", p.pass);
   visit("round", p.round);
   visit("documents", p.documents);
   visit("tokens", p.tokens);
-  visit("continued", p.continued);
   visit("pass_log_p", p.pass_log_p);
   visit("pass_tokens", p.pass_tokens);
   visit("objective", p.objective);
@@ -37,11 +36,11 @@ void describe_progress(P& p, Visit&& visit) {
   throw Error(ErrorKind::kInput, "not {}: {}", kWhat, why);
 }
 
-Progress read_progress(const data::SafetensorsFile& file) {
+Progress read_sampled_progress(const data::SafetensorsFile& file) {
   const Json json = metadata_json(file, "progress", kWhat);
   Progress progress;
   try {
-    describe_progress(progress, [&](const char* name, auto& field) {
+    describe_sampled(progress, [&](const char* name, auto& field) {
       if constexpr (std::is_same_v<std::decay_t<decltype(field)>, StageName>) {
         const auto known = find_choice<StageName>(json.value(name, to_string(field)));
         if (!known) refuse("its stage is unknown");
@@ -118,7 +117,7 @@ State Sampled::state() const {
     put("word_counts", word_counts_);
   }
   state.parameters = to_json(parameters_);
-  describe_progress(progress_, [&](const char* name, const auto& field) {
+  describe_sampled(progress_, [&](const char* name, const auto& field) {
     put_field(state.progress, name, field);
   });
   state.about = {{"documents", progress_.documents},
@@ -137,7 +136,7 @@ State Sampled::state() const {
 }
 
 void Sampled::restore(const data::SafetensorsFile& file) {
-  progress_ = read_progress(file);
+  progress_ = read_sampled_progress(file);
   if (progress_.stage == StageName::kCount && progress_.tokens == 0) return;
   const auto K_of_file = parameters_.n_topics;
   if (!file.has(kCountStart)) refuse("it has no counts; `sampler` none made it");
@@ -176,16 +175,6 @@ void Sampled::restore(const data::SafetensorsFile& file) {
     progress_.ended = {};
     progress_.stage = StageName::kTrain;
   }
-}
-
-void Sampled::start_from(const data::SafetensorsFile& file) {
-  restore(file);
-  if (progress_.stage == StageName::kCount) return;  // nothing was learned since
-  const Progress before = std::exchange(progress_, {});
-  progress_.documents = before.documents;
-  progress_.tokens = before.tokens;
-  progress_.eta = before.eta;
-  progress_.continued = true;
 }
 
 }  // namespace meanwhile::learn::lda::sampled
