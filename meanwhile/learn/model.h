@@ -21,6 +21,8 @@
 
 namespace meanwhile::learn {
 
+class PairModel;  // pair_model.h
+
 // The columns of the data that a model was trained on.
 struct ColumnSchema {
   std::int64_t count = 0;
@@ -67,6 +69,9 @@ class Model {
   // Writes the answer in pieces of text. THROWS Error(kUsage) for a form that is none of these.
   virtual void write_answer(const std::string& form,
                             const std::function<void(std::string_view)>& write) const;
+
+  // A model of pairs, which reads its files itself; null: the model is for rows. Belongs to it.
+  virtual const PairModel* pairs() const { return nullptr; }
 
   // Measures of the model on `data`. THROWS Error(kInput) when the data does not fit.
   virtual Json evaluate(const data::Dataset& data, int threads) const = 0;

@@ -20,6 +20,8 @@
 #include "meanwhile/cli/output/progress.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/graph/write.h"
+#include "meanwhile/learn/factorize/ratings_file.h"
+#include "meanwhile/learn/factorize/ratings_input.h"
 
 namespace meanwhile::cli {
 
@@ -31,12 +33,19 @@ namespace {
 struct Convert {
   InputFlags input;
   GraphFlags graph;
+  std::string ratings;
   int threads = 0;
   bool json = false, quiet = false;
 
   explicit Convert(const FlagTable& table) {
     input.add_to(table);
     graph.add_to(table);
+    table
+        .choice(
+            "--ratings", ratings, learn::choices<learn::factorize::Feedback>(),
+            "the files are ratings: user, item, rating; of a pair that is listed again the last "
+            "one counts (explicit), or the sum (implicit)")
+        .group("Ratings");
     table.whole("--threads", threads, "threads; 0: all the machine offers", 0);
     table.toggle("--json", json, "print what was written as one JSON object");
     table.toggle("--quiet", quiet, "print nothing but errors");
@@ -47,7 +56,8 @@ struct Convert {
         "  meanwhile convert points.csv.gz points.safetensors\n"
         "  meanwhile convert parts/ all.safetensors --format libsvm\n"
         "  zcat *.csv.gz | meanwhile convert - all.safetensors --format csv\n"
-        "  meanwhile convert web.el.gz web.safetensors --directed\n");
+        "  meanwhile convert web.el.gz web.safetensors --directed\n"
+        "  meanwhile convert plays.csv plays.safetensors --ratings implicit\n");
   }
 
   int run(const Context& context) {
@@ -72,9 +82,10 @@ struct Convert {
     progress.step("converting");
     const double begin_s = base::now_s();
     const int all = threads > 0 ? threads : base::hardware_threads();
-    const bool of_graph = graph.is_graph(input.files());
+    const bool of_graph = ratings.empty() && graph.is_graph(input.files());
     const data::ConvertResult result =
-        of_graph
+        !ratings.empty() ? convert_ratings(out, all)
+        : of_graph
             ? convert_graph(out, all)
             : data::convert({input.files().begin(), input.files().end()}, out, input.options(all));
     const double seconds = base::now_s() - begin_s;
@@ -98,6 +109,20 @@ struct Convert {
   }
 
  private:
+  data::ConvertResult convert_ratings(const std::string& out, int all) const {
+    learn::factorize::Parameters parameters;
+    parameters.feedback = learn::parse_choice<learn::factorize::Feedback>("ratings", ratings);
+    const data::Dataset rows = learn::factorize::read_ratings(
+        {input.files().begin(), input.files().end()}, parameters, all);
+    learn::factorize::write_ratings_file(out, rows);
+    return {data::rows(rows.x),
+            data::cols(rows.x),
+            data::stored(rows.x),
+            static_cast<std::int64_t>(std::filesystem::file_size(out)),
+            {},
+            rows.notes};
+  }
+
   data::ConvertResult convert_graph(const std::string& out, int all) const {
     const auto read = graph.read(input.files(), learn::graph::Direction::kMatters, all);
     meanwhile::graph::write(out, read.data);

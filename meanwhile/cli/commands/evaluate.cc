@@ -3,6 +3,7 @@
 
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/model_flags.h"
+#include "meanwhile/cli/flags/rated_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/show.h"
 
@@ -12,22 +13,43 @@ namespace {
 
 struct Evaluate {
   ModelFlags flags;
+  RatedFlags rated;
   bool json = false;
 
   explicit Evaluate(const FlagTable& table) {
     flags.add_to(table);
+    rated.add_to(table);
     table.toggle("--json", json, "print the measures as one JSON object");
     table.footer(
         "\nexamples:\n"
-        "  meanwhile evaluate runs/a more.csv --json\n");
+        "  meanwhile evaluate runs/a more.csv --json\n"
+        "  meanwhile evaluate runs/films held_out.csv --top 20\n");
   }
 
   int run(const Context& context) {
     const learn::LoadedModel loaded = flags.load(context.console, context.registry);
-    const data::Dataset data = flags.read(context.console, loaded, ModelFlags::For::kMeasures);
-    const base::Json measures = loaded.model->evaluate(data, flags.threads());
+    const base::Json measures = measure(context.console, loaded);
     context.console.show(json ? json_line(measures) : shown(measures));
     return kExitDone;
+  }
+
+ private:
+  base::Json measure(Console& console, const learn::LoadedModel& loaded) const {
+    if (const learn::PairModel* const pairs = loaded.model->pairs()) {
+      std::vector<std::string> notes;
+      const base::Json measures = pairs->evaluate_pairs(flags.pairs(), rated.rated(flags.model()),
+                                                        rated.top(), flags.threads(), notes);
+      say_notes(console, notes);
+      return measures;
+    }
+    if (rated.given()) {
+      throw base::Error(base::ErrorKind::kUsage,
+                        "a {} model recommends nothing: --top, --ratings and --keep-rated are for "
+                        "factorize",
+                        loaded.entry->name);
+    }
+    const data::Dataset data = flags.read(console, loaded, ModelFlags::For::kMeasures);
+    return loaded.model->evaluate(data, flags.threads());
   }
 };
 

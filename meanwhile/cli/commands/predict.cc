@@ -10,9 +10,11 @@
 
 #include "meanwhile/base/file.h"
 #include "meanwhile/cli/commands/commands.h"
+#include "meanwhile/cli/commands/pair_output.h"
 #include "meanwhile/cli/commands/transformed.h"
 #include "meanwhile/cli/flags/model_flags.h"
 #include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/show.h"
 #include "meanwhile/cli/output/table_output.h"
 
 namespace meanwhile::cli {
@@ -42,13 +44,18 @@ struct Predict {
         "  meanwhile predict runs/svm test.libsvm | sort | uniq -c\n"
         "  meanwhile predict runs/logistic test.libsvm --probabilities --out p.npy\n"
         "  meanwhile predict runs/topics reviews.txt --out theta.npy\n"
-        "  meanwhile predict runs/pagerank --out ranks.csv\n");
+        "  meanwhile predict runs/pagerank --out ranks.csv\n"
+        "  meanwhile predict runs/films pairs.csv --out predictions.csv\n");
   }
 
   int run(const Context& context) {
     const learn::LoadedModel loaded = flags.load(context.console, context.registry, out);
     if (!loaded.model->answer_forms().empty()) {
       write_answer(context, *loaded.model);
+      return kExitDone;
+    }
+    if (const learn::PairModel* const pairs = loaded.model->pairs()) {
+      write_pairs(context, *pairs);
       return kExitDone;
     }
     check_table_name(out);
@@ -79,6 +86,25 @@ struct Predict {
   static bool is_whole(double value) {
     return value >= std::numeric_limits<std::int32_t>::min() &&
            value <= std::numeric_limits<std::int32_t>::max() && value == std::floor(value);
+  }
+
+  void write_pairs(const Context& context, const learn::PairModel& model) const {
+    if (probabilities) {
+      throw base::Error(base::ErrorKind::kUsage, "--probabilities: ratings have none");
+    }
+    std::vector<std::string> notes;
+    const learn::PairPredictions pairs = model.predict_pairs(flags.pairs(), flags.threads(), notes);
+    say_notes(context.console, notes);
+    std::string text = "user,item,prediction\n";
+    for (std::size_t i = 0; i < pairs.values.size(); ++i) {
+      text += fmt::format("{},{},{:.6g}\n", csv_name(pairs.users[pairs.user[i]]),
+                          csv_name(pairs.items[pairs.item[i]]), pairs.values[i]);
+    }
+    if (out.empty() || out == "-") {
+      context.console.out(text);
+    } else {
+      base::write_file(out, text);
+    }
   }
 
   // The form is what the name of the file ends in.

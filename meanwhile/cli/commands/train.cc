@@ -306,6 +306,11 @@ int Train::show(const Context& context, const job::RunResult& result) const {
   console.say(fmt::format("{}run directory: {}\n\nnext:\n", text_of(result), path));
   if (!trained.done) console.say(fmt::format("  {}\n", resume));
   const learn::Entry& entry = flags_.entry();
+  // A model of a graph is its own answer; one of users and items recommends.
+  if (entry.read && !entry.shape_of_graph) {
+    console.say(fmt::format("  {0} inspect {1}\n  {0} recommend {1} --user NAME\n", program, path));
+    return exit_code(entry, trained.stopped_because);
+  }
   if (entry.read) {
     console.say(fmt::format("  {0} inspect {1}\n  {0} predict {1} --out {2}.csv\n", program, path,
                             entry.name));

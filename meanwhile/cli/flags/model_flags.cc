@@ -12,6 +12,7 @@
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/data/files/reader.h"
 #include "meanwhile/data/table/adapt.h"
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/learn/state_file.h"
@@ -71,6 +72,13 @@ learn::LoadedModel ModelFlags::load(Console& console, const learn::Registry& reg
                 input_.files().front(), loaded.entry->name);
   }
   return loaded;
+}
+
+learn::PairFiles ModelFlags::pairs() const {
+  const data::ReadOptions options = input_.options(threads_);
+  return {{input_.files().begin(), input_.files().end()},
+          options.header,
+          options.format == nullptr ? "auto" : std::string(options.format->name)};
 }
 
 // For a model that knows its columns by name, or by number.

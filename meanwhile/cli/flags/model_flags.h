@@ -6,6 +6,7 @@
 
 #include "meanwhile/cli/flags/input_flags.h"
 #include "meanwhile/cli/output/console.h"
+#include "meanwhile/learn/pair_model.h"
 #include "meanwhile/learn/registry.h"
 
 namespace meanwhile::cli {
@@ -25,6 +26,9 @@ class ModelFlags {
   enum class For { kAnswers, kMeasures };
   data::Dataset read(Console& console, const learn::LoadedModel& loaded, For use) const;
   int threads() const { return threads_; }
+  const std::string& model() const { return model_; }
+  // The files of data, for a model of pairs.
+  learn::PairFiles pairs() const;
 
  private:
   data::Dataset read_columns(const learn::LoadedModel& loaded, For use) const;

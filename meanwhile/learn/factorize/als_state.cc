@@ -57,7 +57,7 @@ State Als::state() const {
   state.progress["ended"] = progress_.ended;
   if (progress_.phase == AlsPhase::kFacts) return state;
   shown_.n_factors = factors();
-  shown_.mean = progress_.mean;
+  shown_.mean = is_explicit() ? progress_.mean : 0;  // a mean of counts predicts nothing
   shown_.biased = biased_;
   shown_.user_names = user_names_;
   shown_.item_names = item_names_;
@@ -130,13 +130,13 @@ void Als::restore(const data::SafetensorsFile& file) {
   user_names_ = std::move(trained.user_names);
   item_names_ = std::move(trained.item_names);
   const auto items = static_cast<std::size_t>(item_names_.size());
-  item_weight_ = read_tensor<double>(file, "item_weight", is_explicit() ? items : 0);
-  user_gram_ = read_tensor<double>(file, "user_gram", is_explicit() ? 0 : width_ * width_);
+  item_weight_ = read_tensor<double>(file, "carried/item_weight", is_explicit() ? items : 0);
+  user_gram_ = read_tensor<double>(file, "carried/user_gram", is_explicit() ? 0 : width_ * width_);
   user_gram32_ = {user_gram_.begin(), user_gram_.end()};
   const bool amid = progress.phase == AlsPhase::kItems && !is_exact();
-  residual_ = read_tensor<float>(file, "residual", amid ? items * width_ : 0);
-  direction_ = read_tensor<float>(file, "direction", amid ? items * width_ : 0);
-  left_ = read_tensor<float>(file, "left", amid ? items : 0);
+  residual_ = read_tensor<float>(file, "carried/residual", amid ? items * width_ : 0);
+  direction_ = read_tensor<float>(file, "carried/direction", amid ? items * width_ : 0);
+  left_ = read_tensor<float>(file, "carried/left", amid ? items : 0);
   // Where passes had run out, more may be allowed now; what was enough may not be enough.
   const Ending ending = progress.ended.ending;
   const auto tol_was = [&] {

@@ -1,4 +1,4 @@
-// Ratings in Matrix Market's coordinate form (.mtx): entry (i, j) is the rating of item j by user i.
+// Ratings in Matrix Market's coordinate form (.mtx): entry (i, j) is user i's rating of item j.
 #pragma once
 
 #include <filesystem>

@@ -48,11 +48,9 @@ data::Dataset read_ratings_file(const std::filesystem::path& path) {
                 data::display_name(path), what, "`ratings`");
   };
   const data::SafetensorsFile file(path);
-  try {
-    data.feature_names = Json::parse(file.metadata().at(kItems)).get<std::vector<std::string>>();
-  } catch (const Json::exception&) {
-    refuse("names of its items are damaged");
-  }
+  const auto names = base::texts_in(base::parse_json(file.metadata().at(kItems), kItems));
+  if (!names) refuse("names of its items are damaged");
+  data.feature_names = *names;
   const auto* const rows = std::get_if<data::Sparse<float>>(&data.x);
   if (rows == nullptr) refuse("holds no ratings");
   const auto items = static_cast<std::int64_t>(data.feature_names.size());

@@ -25,7 +25,9 @@
 #include "meanwhile/data/files/row_source.h"
 #include "meanwhile/data/table/fit.h"
 #include "meanwhile/data/text/byte_stream.h"
+#include "meanwhile/data/text/text_error.h"
 #include "meanwhile/learn/factorize/matrix_market.h"
+#include "meanwhile/learn/factorize/ratings.h"
 #include "meanwhile/learn/factorize/ratings_file.h"
 
 namespace meanwhile::learn::factorize {
@@ -90,6 +92,9 @@ std::vector<std::string> names_of(const data::TableCounts& counts, std::int64_t 
     std::vector<std::string> names;
     for (std::size_t i = 0; i < counts.levels[c].size(); ++i) {
       names.emplace_back(counts.levels[c].level(i));
+      if (data::is_utf8(names.back())) continue;
+      throw Error(ErrorKind::kInput, "the name {} among the {} is not UTF-8",
+                  data::in_quotes(names.back()), what);
     }
     return names;
   }
@@ -184,6 +189,13 @@ RatingList list_of_libsvm(const Paths& files, data::ReadOptions options) {
 bool is_matrix_market(const std::filesystem::path& path, const RatingsInput& input) {
   return input.format == "mtx" ||
          (input.format == "auto" && data::uncompressed_name(path).extension() == ".mtx");
+}
+
+void check_rating(float rating, const Parameters& parameters, const std::string& name) {
+  if (parameters.feedback == Feedback::kExplicit || rating >= 0) return;
+  throw Error(ErrorKind::kInput,
+              "{}: found a rating of {}; with implicit feedback it is a count, 0 or more", name,
+              rating);
 }
 
 // Ratings of one user, of which some may be duplicates.
@@ -329,20 +341,40 @@ data::Dataset rows_of(RatingList list, Duplicates duplicates, const std::string&
   return data;
 }
 
-data::Dataset read_ratings(const Paths& files, const Parameters& parameters, int threads) {
-  if (files.size() == 1 && holds_ratings(files.front())) return read_ratings_file(files.front());
-  RatingList list = read_rating_list(files, parameters.input, true, threads);
-  const std::string name = data::display_name(files.front());
-  if (parameters.feedback == Feedback::kImplicit) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list.rating[i] >= 0) continue;
-      throw Error(
-          ErrorKind::kInput,
-          "{}: rating {} (counted from 1) is {}; with implicit feedback it is a count, 0 or "
-          "more",
-          name, i + 1, list.rating[i]);
+RatingList list_of(const data::Dataset& data) {
+  const Ratings ratings(data);
+  RatingList list;
+  list.users = data.class_names;
+  list.items = data.feature_names;
+  for (std::int64_t u = 0; u < ratings.users(); ++u) {
+    const UserRatings of = ratings.of(u);
+    const std::size_t before = list.size(), after = before + of.items.size();
+    list.user.resize(after);
+    list.item.resize(after);
+    list.rating.resize(after);
+    if (ratings.weighted()) list.weight.resize(after);
+    for (std::size_t k = 0; k < of.items.size(); ++k) {
+      list.user[before + k] = static_cast<std::uint32_t>(u);
+      list.item[before + k] = static_cast<std::uint32_t>(of.items[k]);
+      list.rating[before + k] = of.ratings[k];
+      if (ratings.weighted()) list.weight[before + k] = of.weights[k];
     }
   }
+  return list;
+}
+
+data::Dataset read_ratings(const Paths& files, const Parameters& parameters, int threads) {
+  const std::string name = data::display_name(files.front());
+  if (files.size() == 1 && holds_ratings(files.front())) {
+    data::Dataset data = read_ratings_file(files.front());
+    const Ratings ratings(data);
+    for (std::int64_t u = 0; u < ratings.users(); ++u) {
+      for (const float rating : ratings.of(u).ratings) check_rating(rating, parameters, name);
+    }
+    return data;
+  }
+  RatingList list = read_rating_list(files, parameters.input, true, threads);
+  for (const float rating : list.rating) check_rating(rating, parameters, name);
   return rows_of(std::move(list), settled_duplicates(parameters), name);
 }
 

@@ -27,6 +27,9 @@ struct RatingList {
 RatingList read_rating_list(const std::vector<std::filesystem::path>& files,
                             const RatingsInput& input, bool need_ratings, int threads);
 
+// The list of ratings in rows that rows_of() made. Weights are left out where all weigh 1.
+RatingList list_of(const data::Dataset& rows);
+
 // Rows of users (ratings.h). Labels and class_names hold the names of users, feature_names those of
 // items. Duplicates are counted in its notes. THROWS Error(kInput).
 data::Dataset rows_of(RatingList list, Duplicates duplicates, const std::string& name);
