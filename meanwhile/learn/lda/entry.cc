@@ -158,15 +158,13 @@ Entry entry() {
              "inference_tol", "inference_max_iter", "precision", "sweeps", "learn_eta", "exact"});
   entry.held_out = true;
   entry.of_text = true;
-  // 0 stands for what suits the sampler.
-  entry.schema.at("passes").preset = 0;
-  entry.complete = [](const Json& parameters, const Json&, bool) {
-    Json complete = parameters;
-    if (complete.at("passes") == 0) {
-      const bool sampled = complete.at("sampler") == to_string(Sampler::kMh);
-      complete["passes"] = sampled ? kSampledPasses : Parameters().passes;
-    }
-    return to_json(parameters_from_json(complete));
+  // A run that begins again, since it was killed before it had a state, gives no sampler: its passes
+  // are settled.
+  entry.complete = [](const Json& parameters, const Json& given, bool fresh) {
+    Parameters complete = parameters_from_json(parameters);
+    const bool begins = fresh && given.contains("sampler") && !given.contains("passes");
+    if (begins && complete.sampler == Sampler::kMh) complete.passes = kSampledPasses;
+    return to_json(complete);
   };
   entry.make = make;
   entry.restore = restore;

@@ -52,7 +52,7 @@ struct Parameters {
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
   visit("n_topics", p.n_topics, "number of topics");
-  visit("passes", p.passes, "over all documents, at most; left out: 10, or 200 with sampler mh");
+  visit("passes", p.passes, "over all documents, at most; with sampler mh 200 if left out");
   visit("send", p.send,
         "gradient: one step a round, from the statistics of all its documents; model: every "
         "document changes the local topics, which are averaged after each round: for very few "
