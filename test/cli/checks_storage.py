@@ -143,9 +143,6 @@ def check_svm_on_a_store_is_that_on_threads(box):
 
 def check_logistic_on_a_store_is_that_on_threads(box):
     one_answer(box, "logistic")
-
-
-def check_working_sets_on_a_store_are_those_on_threads(box):
     one_answer(box, "sets")
 
 
