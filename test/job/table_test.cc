@@ -12,6 +12,7 @@
 
 #include "meanwhile/job/train.h"
 #include "meanwhile/learn/state_file.h"
+#include "meanwhile/tables/courier.h"
 #include "meanwhile/tables/slice_files.h"
 #include "meanwhile/transport/threads.h"
 #include "test/expect_error.h"
@@ -24,7 +25,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kTableRounds = 4, kWords = 90;
+constexpr std::int64_t kTableRounds = 3, kWords = 90;
 constexpr std::int32_t kColumns = 5;
 constexpr int kTableShards = 7;
 
@@ -171,7 +172,7 @@ TEST(Tables, HoldWhatOneLoopCounts) {
 TEST(Tables, ThatAreMissingOrForeignAreRefused) {
   const data::Dataset data = documents();
   RunDirectory run = RunDirectory::create(fresh_path("run"));
-  train_tables(data, {2, 1}, &run, 2, 0);
+  train_tables(data, {2, 1}, &run, 1, 0);
   const fs::path state = run.newest_state();
   fs::path folder = state;
   folder.replace_extension(".memory");
