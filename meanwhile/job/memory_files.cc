@@ -6,6 +6,9 @@
 #include "meanwhile/base/json.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/version.h"
+#include "meanwhile/job/agree.h"
+#include "meanwhile/transport/collect.h"
+#include "meanwhile/transport/pack.h"
 
 namespace meanwhile::job {
 
@@ -31,6 +34,37 @@ std::string write_memory(const fs::path& folder, int shard,
       file_of(folder, shard), memory,
       {{"kind", "memory"}, {"shard", std::to_string(shard)}, {"version", base::kVersion}});
   return data::sha256(memory);
+}
+
+fs::path shared_folder(transport::Transport* transport, const fs::path& folder) {
+  if (transport == nullptr) return folder;
+  const std::string mine = folder.string();
+  for (const transport::Bytes& theirs :
+       transport::all_gather(*transport, std::as_bytes(std::span(mine)))) {
+    if (theirs.empty()) continue;
+    return std::string(reinterpret_cast<const char*>(theirs.data()), theirs.size());
+  }
+  return {};
+}
+
+SavedMemory save_together(transport::Transport* transport, const fs::path& folder,
+                          const WriteMine& write_mine) {
+  const fs::path shared = shared_folder(transport, folder);
+  if (shared.empty()) return {};
+  SavedMemory saved{shared.filename().string(), {}};
+  if (transport == nullptr) {
+    write_mine(shared, saved.sha256);
+    return saved;
+  }
+  std::vector<std::string> mine;
+  agree(*transport, [&] { write_mine(shared, mine); });
+  transport::Packer packer;
+  for (const std::string& hash : mine) packer.put_text(hash);
+  for (const transport::Bytes& theirs : transport::all_gather(*transport, packer.bytes())) {
+    transport::Unpacker hashes(theirs);
+    while (!hashes.empty()) saved.sha256.push_back(hashes.get_text());
+  }
+  return saved;
 }
 
 void read_memory(const fs::path& state, int shard, int shards, learn::ShardMemory& memory) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/learn/round_learner.h"
 #include "meanwhile/learn/shard_memory.h"
+#include "meanwhile/transport/transport.h"
 
 namespace meanwhile::job {
 
@@ -26,6 +28,19 @@ struct SavedMemory {
 // tensors.
 std::string write_memory(const std::filesystem::path& folder, int shard,
                          const std::map<std::string, data::Tensor>& memory);
+
+// Every worker writes what is its own with `write_mine`, in the folder of the one worker that gives
+// it, and puts the hash of each of its shards' memory, in order: run directories of learners with
+// memory lie on a file system that all workers share. Says what was written; nothing when no worker
+// gives a folder. Collective, but for a null `transport`: a worker that is alone.
+using WriteMine =
+    std::function<void(const std::filesystem::path&, std::vector<std::string>& hashes)>;
+SavedMemory save_together(transport::Transport* transport, const std::filesystem::path& folder,
+                          const WriteMine& write_mine);
+
+// The folder that one of the workers gives, and the others leave empty. Collective, as above.
+std::filesystem::path shared_folder(transport::Transport* transport,
+                                    const std::filesystem::path& folder);
 
 // Takes the memory of `shard` from the file that belongs to the state at `state`.
 // THROWS Error(kInput) when the state names no memory for so many `shards`, and when the file is

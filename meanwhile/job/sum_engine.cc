@@ -22,13 +22,10 @@
 #include "meanwhile/base/clock.h"
 #include "meanwhile/exchange/allreduce.h"
 #include "meanwhile/exchange/tree.h"
-#include "meanwhile/job/agree.h"
 #include "meanwhile/job/memory_files.h"
 #include "meanwhile/job/round_log.h"
 #include "meanwhile/job/votes.h"
 #include "meanwhile/learn/table_state.h"
-#include "meanwhile/transport/collect.h"
-#include "meanwhile/transport/pack.h"
 
 namespace meanwhile::job {
 
@@ -345,42 +342,14 @@ const exchange::Update& SumEngine::exchanged(std::int64_t number,
   return total_;
 }
 
-// Every worker writes the files of its own shards, in the folder of the one worker that gives it:
-// run directories of learners with memory lie on a file system that all workers share.
 SavedMemory SumEngine::save_memory(const std::filesystem::path& folder) {
   if (!has_memory_) return {};
-  std::filesystem::path shared = folder;
-  if (workers_ > 1) {
-    const std::string mine = folder.string();
-    for (const transport::Bytes& theirs :
-         transport::all_gather(*options_.transport, std::as_bytes(std::span(mine)))) {
-      if (theirs.empty()) continue;
-      shared = std::string(reinterpret_cast<const char*>(theirs.data()), theirs.size());
-      break;
-    }
-  }
-  if (shared.empty()) return {};
-  SavedMemory saved{shared.filename().string(), {}};
-  transport::Packer packer;
-  const auto write_mine = [&] {
+  return save_together(options_.transport, folder, [&](const auto& shared, auto& hashes) {
     for (int shard = mine_.begin; shard < mine_.end; ++shard) {
       const auto at = static_cast<std::size_t>(shard - mine_.begin);
-      packer.put_text(write_memory(shared, shard, memory_[at].tensors()));
+      hashes.push_back(write_memory(shared, shard, memory_[at].tensors()));
     }
-  };
-  if (workers_ == 1) {
-    write_mine();
-    transport::Unpacker hashes(packer.bytes());
-    while (!hashes.empty()) saved.sha256.push_back(hashes.get_text());
-    return saved;
-  }
-  agree(*options_.transport, write_mine);
-  for (const transport::Bytes& theirs :
-       transport::all_gather(*options_.transport, packer.bytes())) {
-    transport::Unpacker hashes(theirs);
-    while (!hashes.empty()) saved.sha256.push_back(hashes.get_text());
-  }
-  return saved;
+  });
 }
 
 }  // namespace meanwhile::job

@@ -9,6 +9,7 @@
 #include "meanwhile/job/clock_engine.h"
 #include "meanwhile/job/pipeline_engine.h"
 #include "meanwhile/job/sum_engine.h"
+#include "meanwhile/job/table_engine.h"
 #include "meanwhile/transport/threads.h"
 
 namespace meanwhile::job {
@@ -36,7 +37,12 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
   TrainResult result;
   std::unique_ptr<transport::ThreadGroup> alone;  // of a worker without others
   std::unique_ptr<Engine> engine;
-  if (options.clocks) {
+  if (learner.table_work() != nullptr) {
+    auto made = std::make_unique<TableEngine>(
+        learner, data, sum, TableOptions{limit, run == nullptr ? "" : run->path()});
+    result.threads = made->threads();
+    engine = std::move(made);
+  } else if (options.clocks) {
     SumOptions clocked = sum;
     if (clocked.transport == nullptr) {
       alone = std::make_unique<transport::ThreadGroup>(1);

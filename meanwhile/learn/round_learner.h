@@ -47,6 +47,7 @@ struct Attachment {
 };
 
 class Moves;
+class TableWork;
 
 // max_lag() of a learner that does not mind.
 inline constexpr int kAnyLag = 1 << 20;
@@ -96,6 +97,10 @@ class RoundLearner : public Learner {
   // The model as a sum of moves, while it is one; null: work() needs whole totals (moves.h).
   // Belongs to the learner.
   virtual Moves* moves() { return nullptr; }
+
+  // Parameters in tables, of which workers hold slices (table_work.h); null: the learner has none.
+  // The same in all rounds. Belongs to the learner.
+  virtual TableWork* table_work() { return nullptr; }
 
   // Learners of graphs: workers that hold a part of the graph need a part of the total. The first
   // so many blocks of an update (dense, of as many rows as the data) may be summed where they are

@@ -6,6 +6,7 @@
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/job/memory_files.h"
@@ -85,6 +86,12 @@ Submitted submit(storage::Store& store, const Submission& submission,
   const data::Part& part = submission.part;
   base::ThreadPool pool(std::max(submission.threads, kLeastUploads));
   learn::RoundLearner& learner = submission.learner;
+  if (learner.table_work() != nullptr) {
+    throw Error(ErrorKind::kUsage,
+                "{} keeps its parameters in tables, which workers at a store do not share yet; "
+                "train it on threads or MPI, without {}",
+                learner.name(), base::parameter("store"));
+  }
   learner.attach({&part, submission.eval, submission.seed, part.data.mapped, &pool});
   learn::State state = learner.state();
   if (state.learner.empty()) state.learner = learner.name();
