@@ -16,8 +16,8 @@ std::size_t element_bytes(const data::TensorSpec& tensor) {
   if (tensor.dtype == "F32" || tensor.dtype == "I32" || tensor.dtype == "U32") return 4;
   if (tensor.dtype == "U16") return 2;
   throw Error(ErrorKind::kUsage,
-              "shard memory \"{}\": dtype {}, expected F32, F64, I32, I64, U16 or U32",
-              tensor.name, tensor.dtype);
+              "shard memory \"{}\": dtype {}, expected F32, F64, I32, I64, U16 or U32", tensor.name,
+              tensor.dtype);
 }
 
 }  // namespace
