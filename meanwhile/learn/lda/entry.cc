@@ -158,8 +158,8 @@ Entry entry() {
              "inference_tol", "inference_max_iter", "precision", "sweeps", "learn_eta", "exact"});
   entry.held_out = true;
   entry.of_text = true;
-  // A run that begins again, since it was killed before it had a state, gives no sampler: its passes
-  // are settled.
+  // A run that was killed before it had a state begins again without the flag: its passes are
+  // settled.
   entry.complete = [](const Json& parameters, const Json& given, bool fresh) {
     Parameters complete = parameters_from_json(parameters);
     const bool begins = fresh && given.contains("sampler") && !given.contains("passes");
