@@ -116,3 +116,13 @@ def check_a_held_out_run_that_is_resumed_has_the_bits_of_the_longer_run(box):
             longer = box.json("train logistic rows.libsvm --resume part --max-iter 14 --quiet")
             expect(longer["model_sha256"] == whole["model_sha256"], (held, solver))
             expect(longer["rounds"] == whole["rounds"], (held, solver, longer["rounds"], whole["rounds"]))
+
+
+def check_working_sets_on_a_store_are_those_on_threads(box):
+    (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+    flags = "train logistic rows.libsvm --solver working-set --l1 1e-2 --tol 1e-9 --quiet"
+    threads = box.json(f"{flags} --out threads")
+    for workers in (1, 3):
+        store = box.json(f"{flags} --runtime storage --store job{workers} --workers {workers} --out store{workers}")
+        expect(store["model_sha256"] == threads["model_sha256"], (workers, store))
+        expect(store["relative_gap"] <= 1e-9, store)

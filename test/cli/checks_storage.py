@@ -14,7 +14,6 @@ LEARNERS = {
     "kmeans": "kmeans x.npy --n-clusters 7 --n-init 2 --max-iter 5 --tol 0",
     "svm": "svm rows.libsvm --solver sgd --max-iter 6",
     "logistic": "logistic rows.libsvm --solver hybrid --l1 1e-3 --standardize --max-iter 12",
-    "sets": "logistic rows.libsvm --solver working-set --l1 1e-2 --tol 1e-9",
 }
 # Some seconds of short rounds: more columns than rows, so that the loss falls for ever.
 ROUNDS = 150
@@ -143,7 +142,6 @@ def check_svm_on_a_store_is_that_on_threads(box):
 
 def check_logistic_on_a_store_is_that_on_threads(box):
     one_answer(box, "logistic")
-    one_answer(box, "sets")
 
 
 def check_held_out_data_on_a_store(box):
