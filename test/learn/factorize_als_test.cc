@@ -85,6 +85,7 @@ Trial train(const Parameters& parameters, const data::Part& part, int threads = 
   Als als(parameters);
   Trial run;
   run.result = job::train(als, part, options, nullptr, nullptr, [&](const job::RoundEvent& event) {
+    if (event.outcome.phase == Phase::kPrepare) return;  // there is no model yet
     run.objectives.push_back(event.outcome.objective);
   });
   run.model = model_of(als);
