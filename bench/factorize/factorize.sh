@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Matrix factorisation against its peers. Makes a virtual environment of its own, then runs bench/factorize/factorize.py.
-# Arguments go to it, such as --repeat 1 or --only sgd-5m.
+# Matrix factorisation against its peers, in an environment of their own: SGD beside libmf, then ALS beside implicit.
+# Arguments go to factorize.py, such as --repeat 1 or --only sgd-5m; ALS is then left out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 venv=build/bench-venv
@@ -10,4 +10,5 @@ if [ ! -e "$venv/ready-factorize" ]; then
   CFLAGS="-O3 -march=native -DUSEAVX" "$venv/bin/pip" install --quiet --upgrade -r bench/factorize/requirements.txt
   touch "$venv/ready-factorize"
 fi
-exec "$venv/bin/python" bench/factorize/factorize.py "$@"
+"$venv/bin/python" bench/factorize/factorize.py "$@"
+[ $# -gt 0 ] || "$venv/bin/python" bench/factorize/als.py build/release/meanwhile
