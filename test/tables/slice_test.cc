@@ -48,7 +48,9 @@ void expect_cells(const SliceStore& store, const TableSet& set, const Cells& cel
         for (std::int32_t i = 0; i < values.count; ++i) {
           const std::int32_t column = values.columns == nullptr ? i : values.columns[i];
           found[static_cast<std::size_t>(column)] = static_cast<double>(at[i]);
-          if (set.tables[0].sparse) ASSERT_NE(at[i], zero) << "a zero is kept";
+          if (set.tables[0].sparse) {
+            ASSERT_NE(at[i], zero) << "a zero is kept";
+          }
         }
       });
       for (std::int32_t c = 0; c < kWidth; ++c) {
@@ -114,7 +116,9 @@ TEST_P(TablesOfAllKinds, AddUpAsPlainNumbersDoInAnyOrderOfArrival) {
         for (std::size_t i = 0; i < cells.size(); ++i) cells[i] += tree_sum(added[i], {0, kShards});
         expect_cells(store, set, cells);
       }
-      if (in_files && !table.sparse) EXPECT_GT(store.stored_bytes(), 0U);
+      if (in_files && !table.sparse) {
+        EXPECT_GT(store.stored_bytes(), 0U);
+      }
       EXPECT_LE(store.resident_bytes(), options.memory_bytes);
     }
   }
