@@ -154,8 +154,8 @@ ReplayedLearner::Numbers ReplayedLearner::with_foreseen(int reader) const {
   const Reader& of = readers_[static_cast<std::size_t>(reader)];
   const int R = stretch().readers;
   Numbers sees = of.looks_at;
-  for (int slice = 0; slice < R; ++slice) {
-    const auto at = tables::ReadsLog::slice(log_->size(), slice, R);
+  for (int slice = 0; slice < stretch().slices(); ++slice) {
+    const auto at = tables::ReadsLog::slice(log_->size(), slice, stretch().slices());
     const auto cut =
         std::span(of.cut).subspan(static_cast<std::size_t>(slice * R), static_cast<std::size_t>(R));
     for (auto clock = std::max<std::int64_t>(0, of.clock - tables::kForeseen); clock < of.clock;

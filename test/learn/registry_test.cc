@@ -24,7 +24,7 @@ using testing::HasSubstr;
 TEST(Registry, HoldsTheLearnersInTheOrderOfTheHelp) {
   EXPECT_THAT(standard_registry().names(),
               ElementsAre("kmeans", "svm", "logistic", "linear", "lda", "pagerank", "components",
-                          "spread", "kcore", "belief"));
+                          "spread", "kcore", "belief", "factorize"));
 }
 
 TEST(Registry, AnUnknownLearnerIsAnsweredWithTheNearest) {

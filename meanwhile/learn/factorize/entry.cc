@@ -4,6 +4,7 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
+#include "meanwhile/learn/factorize/calibration.h"
 #include "meanwhile/learn/factorize/model.h"
 #include "meanwhile/learn/factorize/parameters.h"
 #include "meanwhile/learn/factorize/ratings_input.h"
@@ -54,6 +55,7 @@ Entry entry() {
     learner->restore(state);
     return learner;
   };
+  entry.calibration = calibration;
   entry.warm_start = [](const data::SafetensorsFile&,
                         const Json&) -> std::unique_ptr<RoundLearner> {
     throw base::Error(base::ErrorKind::kUsage,
