@@ -137,7 +137,7 @@ def check_completion_knows_commands_flags_and_values(box):
             expect(done.returncode == 0 and done.stderr == "", f"{shell}: {done.stderr}")
     expect(complete(box, ["meanwhile", "tra"]) == ["train", "transform"], "commands")
     expect(complete(box, ["meanwhile", "train", ""]) ==
-           ["kmeans", "svm", "logistic", "linear", "lda", "pagerank", "components", "spread", "kcore", "belief"],
+           ["kmeans", "svm", "logistic", "linear", "lda", "pagerank", "components", "spread", "kcore", "belief", "factorize"],
            "learners")
     expect(complete(box, ["meanwhile", "train", "kmeans", "--n-c"]) == ["--n-clusters"], "flags")
     expect(complete(box, ["meanwhile", "train", "kmeans", "--metric", ""]) ==

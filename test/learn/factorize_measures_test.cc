@@ -177,7 +177,8 @@ TEST(FactorizeRatings, MatrixMarketSaysWhereItIsWrong) {
       {"0 2 1\n", "expected 1 to"},
   };
   for (const auto& [text, message] : wrong) {
-    const std::string found = input_error_of([&] { read(head + text); });
+    const std::string whole = head + text;
+    const std::string found = input_error_of([&] { read(whole); });
     EXPECT_NE(found.find(message), std::string::npos) << found;
   }
   EXPECT_NE(input_error_of([&] {
