@@ -66,8 +66,8 @@ def panel(top, title, runs):
         saved = run["waits_saved"] / run["clocks"]
         words = f"staleness {staleness}: mean {run['mean']:.2f}, most {run['most']}, waits saved {saved:.0%}"
         y = top + TOP + 16 * (number + 1)
-        parts.append(f'<rect x="{WIDTH - 300}" y="{y - 9:.1f}" width="10" height="10" fill="{COLOURS[number]}"/>')
-        parts.append(text(WIDTH - 284, y, words, "start"))
+        parts.append(f'<rect x="{WIDTH - 340}" y="{y - 9:.1f}" width="10" height="10" fill="{COLOURS[number]}"/>')
+        parts.append(text(WIDTH - 324, y, words, "start"))
     for lag in range(bins):
         parts.append(text(LEFT + slot * (lag + 0.5), bottom + 17, str(lag)))
     parts.append(text(WIDTH / 2, bottom + 36, "clocks of another reader that a read lacked"))
