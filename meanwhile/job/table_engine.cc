@@ -26,7 +26,7 @@ namespace {
 // The tensor of a state that has the digest of every slice; so the hash of a model covers its
 // tables.
 constexpr char kDigests[] = "tables";
-// Of the memory limit: slices in memory, as much of what was added, and rows kept for a round.
+// Slices in memory take this part of the memory limit; so does what was added to them.
 constexpr std::int64_t kStorePart = 8;
 
 base::Json json_of(const tables::TableSet& set) {
@@ -292,7 +292,7 @@ void TableEngine::gather_model() {
     digests_ = mine;
     return;
   }
-  // Of each worker first those of its slices of the first table, then of the next.
+  // Each worker sends the hashes of its slices table by table.
   std::vector<transport::Unpacker> theirs;
   const auto all = transport::all_gather(*options_.transport, std::as_bytes(std::span(mine)));
   for (const transport::Bytes& bytes : all) theirs.emplace_back(bytes);

@@ -62,9 +62,9 @@ class FreshLearner final : public RoundLearner {
 
   // Whether the coming step is a stretch.
   bool in_stretch() const { return moves_ != nullptr; }
-  // Of the stretch. Fewer are done when the moves end before.
+  // Clocks of the stretch. Fewer are done when the moves end before.
   std::int64_t clocks() const { return clocks_; }
-  // Of the stretch; 0: grid_for() the largest move of all shards' first clock.
+  // Grid of the stretch; 0: grid_for() the largest move of all shards' first clock.
   double grid() const { return grid_; }
   // Numbers of a move, and of a summary. REQUIRES: in_stretch().
   std::size_t size() const { return moves_->size(); }

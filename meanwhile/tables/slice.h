@@ -33,7 +33,7 @@ class Slice {
   std::size_t bytes() const;
   RowValues row(std::int64_t place) const;
 
-  // Of a table that is not sparse: `values`, rows x width. Otherwise the pairs of all rows:
+  // A dense table has `values`, rows x width; a sparse one the pairs of all rows:
   // `starts`, `columns`, `values`. Borrowed.
   std::map<std::string, data::Tensor> tensors() const;
 

@@ -50,7 +50,7 @@ WordTopics counts_of(const Words& words, const Topics& topics, base::ThreadPool&
   return counts;
 }
 
-// Of all words and topics, by the definition: one token after the other.
+// Likelihood of all words and topics, by the definition: one token after the other.
 double log_joint(const Words& words, const Topics& topics) {
   std::array<std::array<double, kWords>, kTopics> of_word{};
   std::array<double, kTopics> all{};

@@ -15,7 +15,7 @@ using Stage = SgdStage;
 
 namespace {
 
-// Of ratings scaled to variance 1: a mean square above it is not on its way to a model.
+// Ratings are scaled to variance 1: a mean squared error above this has diverged.
 constexpr double kDivergedAbove = 100;
 
 float plain(float value) { return value + 0.0F; }  // never -0, as sums of updates

@@ -87,7 +87,7 @@ struct Fit {
   double rows_a_round() const;
   // Documents of all shards that come before the round, those of earlier data with them.
   double documents_before(const Place& place) const;
-  // Of the topics as they were after `from` documents of all shards, what is left after `to`:
+  // The part that is left after `to` documents of all shards of the topics after `from`:
   // exp(- integral of (tau0 + t)^-kappa). The same however the documents are cut into rounds.
   double left_after(double from, double to) const;
   // The same for the documents of a round.

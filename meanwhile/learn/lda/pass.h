@@ -193,8 +193,8 @@ class Pass {
     }
   }
 
-  // Of the step of the document that was taken last. A shard's documents stand for those of all
-  // shards in the round: its steps are those of one sequence over all, a stretch of it at a time.
+  // Length of the step for the document that was taken last. A shard's documents stand for those of
+  // all shards in the round: its steps are those of one sequence over all, a stretch at a time.
   double rho() const {
     if (!by_all_) return fit_.step(before_ + taken_);
     const double from = before_ + documents_each_ * (taken_ - 1);

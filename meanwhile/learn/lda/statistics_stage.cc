@@ -83,7 +83,7 @@ class StatisticsStage final : public LdaStage {
   }
 
  private:
-  // Of all documents, which part the sample is to be.
+  // Part of all documents that the sample is to be.
   double sample_share() const {
     if (fit_.continued() || fit_.parameters.init != Init::kDocuments || fit_.rows == 0) return 0;
     const auto wanted = static_cast<double>(Sample::documents_for(fit_.parameters.n_topics));

@@ -49,8 +49,8 @@ struct BlockProblem {
   std::span<const double> slopes;  // g
   std::span<const double> start;   // v
   std::span<const double> l1, l2;
-  // Of the intercept, where there is one: products with the columns, its own second derivative,
-  // its slope.
+  // Sums of the intercept, where there is one: its products with the columns, its second
+  // derivative and its slope.
   bool intercept = false;
   std::span<const double> cross = {};
   double own = 0, slope = 0;

@@ -37,7 +37,7 @@ class LateSteps {
   void load(const data::SafetensorsFile& file, std::size_t size);
 
  private:
-  // Of the last round: the model one round ago, how it differed from the one before that, the move.
+  // The last round: the model one round ago, how it differed from the one before that, the move.
   std::vector<double> read_, change_, move_;
   std::vector<double> pull_, size_;  // of the secants: sums of -dg dw, and of dw dw
 };

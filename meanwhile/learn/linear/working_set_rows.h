@@ -35,7 +35,7 @@ struct Numbering {
   }
 };
 
-// Of a pass: the model in the numbering, and the intercept.
+// Model that a pass reads, in the numbering, and its intercept.
 struct Point {
   std::span<const double> w;
   double intercept = 0;

@@ -313,7 +313,7 @@ void WorkingSetStage::absorb_gradient(const exchange::Update& total, Outcome& ou
     set_.stalled = 0;
     set_.has_dual = false;
     set_.last_objective = tail.sharp / tail.weight + fit_.penalty();
-    // Of columns that were screened for the last penalty no slope is known, so there is no gap.
+    // Columns that were screened for the last penalty have no known slope, so there is no gap.
     if (set_.live.size() < all_columns_) break;
     measure_gap(sums, set_.last_objective);
   }

@@ -70,7 +70,7 @@ class WorkingSetStage final : public LinearStage {
   WorkingSet set_;
   mutable std::vector<double> packed_gram_;
 
-  // Of the last gradient, by live column; used within absorb().
+  // The last gradient, by live column; used within absorb().
   std::vector<double> gradient_;  // of the mean loss
   std::vector<DualColumn> dual_columns_;
   DualPoint dual_;

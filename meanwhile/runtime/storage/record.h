@@ -23,7 +23,7 @@ struct JobRecord {
   std::uint64_t seed = 0;
   int staleness = 0;
   bool fresh = false;  // reads see what has arrived (stretch.h)
-  // Of the record of reads that the job repeats, or goes on from if it is fresh; empty: none.
+  // Hash of the reads that the job repeats, or goes on from if it is fresh; empty: none.
   std::string reads_sha256;
   data::Outline data;
   std::optional<data::Outline> eval;

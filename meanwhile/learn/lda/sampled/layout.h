@@ -7,7 +7,7 @@ namespace meanwhile::learn::lda::sampled {
 
 inline constexpr int kChanges = 0, kRest = 1;  // blocks
 inline constexpr std::size_t kCountHead = 1;   // documents; counts of words follow
-// Of the rest; one number for each topic follows.
+// Numbers of the rest; one for each topic follows.
 enum Rest : std::size_t { kTokens, kChanged, kLogP, kNorm, kRestHead };
 
 }  // namespace meanwhile::learn::lda::sampled

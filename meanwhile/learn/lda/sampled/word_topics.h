@@ -41,7 +41,7 @@ struct alignas(64) WordRow {
   const WeightSlot* slot(std::uint32_t topic) const {
     return slots + (static_cast<std::uint32_t>(topic * spread >> 32) & mask);
   }
-  // Of a topic in proportion to the word's probability there, times the topic's scale.
+  // A topic's weight is in proportion to the word's probability there, times the topic's scale.
   float weight(std::uint32_t topic) const {
     std::uint32_t at = static_cast<std::uint32_t>(topic * spread >> 32) & mask;
     while (slots[at].topic != topic && slots[at].topic != kEmptySlot) at = (at + 1) & mask;
