@@ -7,6 +7,7 @@
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/data/release_rows.h"
 #include "meanwhile/learn/kmeans/assign.h"
 
 namespace meanwhile::learn::kmeans {
