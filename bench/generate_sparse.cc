@@ -39,7 +39,7 @@ struct Shape {
   bool sorted = false, binary = false;
 };
 
-// What a random number is for: the `round` of base::Random.
+// Purpose of a random number: the `round` of base::Random.
 enum Stream : std::uint32_t { kLength, kRank, kCount, kFlip, kIsRelevant, kWeight, kAngle };
 
 base::Random stream(const Shape& shape, Stream stream, std::uint32_t row) {
@@ -55,7 +55,7 @@ class Generator {
  public:
   explicit Generator(const Shape& shape) : shape_(shape), features_(shape.features) {
     const double flat = 1 - shape.skew;
-    // Of the continuous power law on [1, features + 1), whose inverse is a formula.
+    // The continuous power law on [1, features + 1) has an inverse that is a formula.
     end_ = std::abs(flat) < 1e-9 ? std::log(shape.features + 1.0)
                                  : (std::pow(shape.features + 1.0, flat) - 1) / flat;
     const auto relevant = stream(shape, kIsRelevant, 0), weight = stream(shape, kWeight, 0),

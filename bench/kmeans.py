@@ -131,7 +131,7 @@ def compare(name, shape, repeat, skip, folder):
     systems = ["meanwhile", *peers]
     for turn in range(repeat):
         for system in systems[turn % len(systems):] + systems[:turn % len(systems)]:
-            # What is far behind need not be waited for five times.
+            # A system that is far behind is not run five times.
             if turn > 0 and system != "meanwhile" and min(seconds[system]) > 3 * min(min(t) for t in seconds.values()) \
                     and min(seconds[system]) > 1.5 * min(min(seconds[p]) for p in peers):
                 continue

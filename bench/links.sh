@@ -4,7 +4,7 @@
 #
 #   bench/links.sh [RATE_MBIT [VALUES [REPEATS]]]     200 Mbit/s, a model of 10 M float64, 3 times
 #
-# What one link carries alone is measured too, to show that it is the wire that is slow.
+# The rate of one link alone is measured too, to show that the wire is the slow part.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rate=${1:-200} values=${2:-10000000} repeats=${3:-3}

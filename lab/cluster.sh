@@ -78,7 +78,7 @@ quota() {  # quota HOST PERCENT: in the period that it has
 
 shape() {  # shape NAMESPACE INTERFACE MBIT: packets larger than tbf's burst would be dropped, so none are
   ip netns exec "$1" ethtool -K "$2" tso off gso off gro off >/dev/null
-  # What 1.3 ms carry, within reason: a larger burst would be a present to every message.
+  # The burst is what 1.3 ms carry: a larger one would speed up every message.
   local burst=$(($3 * 160))
   burst=$((burst < 4000 ? 4000 : burst > 128000 ? 128000 : burst))
   # A queue of 1000 packets, as Linux gives a network card, or what 100 ms carry. Where rates are low, 100 ms alone
@@ -218,7 +218,7 @@ case $what in
   up | down | mpi | quota | serve | connection) "$what" "$@" ;;
   on) host=$1 && shift && there "$host" "$self" join "$host" "$@" ;;
   join) join "$@" ;;
-  # What mpirun calls: instead of ssh, with an address; and instead of the program, on a host named as its namespace.
+  # mpirun calls this instead of ssh, with an address, and instead of the program on a named host.
   agent) host=${1##*.} && shift && there "$host" bash -c "$*" ;;
   rank) host=$(hostname) && join "${host##*-}" "$@" ;;
   *) fail "$what is no command; see the head of this script" ;;

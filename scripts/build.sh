@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 preset=$1
 shift
 begin=$SECONDS
-# What a source includes is taken from the compiler's own list: without this, ccache runs the
-# preprocessor beside every compilation it does not know.
+# Includes of a source are taken from the compiler's own list: without this, ccache runs the preprocessor beside every
+# compilation it does not know.
 export CCACHE_DEPEND=${CCACHE_DEPEND:-true}
 # Precompiled headers are compared by their content: without this, ccache keeps no source that uses
 # one.

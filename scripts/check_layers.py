@@ -42,7 +42,7 @@ def may_include(parts, target):
     return ORDER.index(other) < ORDER.index(mine) and (mine, other) not in APART
 
 
-# What only the program does. Each is looked for in code: comments and strings are blanked before.
+# Acts of the program alone. Each is looked for in code: comments and strings are blanked before.
 CLI_ONLY = {
     'prints': r'#\s*include\s*<iostream>|\bstd::(cout|cerr|clog|puts|printf|fprintf)\b'
               r'|(?<![\w:.>])(printf|fprintf|puts|putchar)\s*\(|\bfmt::print\s*\(',
@@ -53,7 +53,7 @@ EVERYWHERE = {
     'parses with regex, sscanf or atoi': r'#\s*include\s*<regex>|\b(sscanf|atoi|atol|atoll|atof)\s*\(',
     'disables a test': r'\bDISABLED_|\bGTEST_SKIP\b',
 }
-# What only these files of the product do: others go through them.
+# Acts of these files of the product alone: others go through them.
 OWNED = {
     'parses JSON without limits (base/json.h has parse_json)':
         (r'\b[Jj]son::(parse|accept|sax_parse|from_\w+)\s*\(',
@@ -235,7 +235,7 @@ def check_includes(root):
     return bad
 
 
-# Whose sources may share a unit; as in cmake/units.cmake.
+# Folders whose sources may share a unit; as in cmake/units.cmake.
 UNIT_FOLDER = re.compile(r'meanwhile/(learn/[^/]+/|storage/azure/|[^/]+/)')
 
 
@@ -285,6 +285,32 @@ def check_text(root):
         lines = (root / path).read_text(encoding='utf-8').count('\n')
         if lines > MOST_LINES:
             print(f'{path}: {lines} lines, the limit is {MOST_LINES}', file=sys.stderr)
+            bad += 1
+    return bad
+
+
+# A comment begins with the noun it speaks of (CONTRIBUTING.md, "Style").
+PRONOUN = re.compile(r'^(.*?)(?://+|#) (Of|Who|What|Whoever|Somebody|Whose)\b')
+
+
+def pronoun_comments(text, mark):
+    """Comments that begin with a pronoun, or with "Of": (line, word). A line that goes on is none."""
+    before = ''
+    for number, line in enumerate(text.split('\n'), 1):
+        match = PRONOUN.match(line)
+        goes_on = before.startswith(mark) and not before.endswith(('.', ':', mark))
+        if match and not set(match[1]) & set('"\'`') and (match[1].strip() or not goes_on):
+            yield number, match[2]
+        before = line.strip()
+
+
+def check_comments(root):
+    bad = 0
+    for path in [*sources(root, ('.h', '.cc', '.py', '.sh')),
+                 *(file.relative_to(root).as_posix() for file in sorted((root / 'scripts').glob('*.*')))]:
+        mark = '//' if path.endswith(('.h', '.cc')) else '#'
+        for line, word in pronoun_comments((root / path).read_text(encoding='utf-8'), mark):
+            print(f'{path}:{line}: a comment begins with "{word}"; name the thing it speaks of', file=sys.stderr)
             bad += 1
     return bad
 
@@ -341,7 +367,7 @@ def main(arguments):
     if arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    checks = (check_text, check_includes, check_units, check_public, check_named_files, check_titles)
+    checks = (check_text, check_comments, check_includes, check_units, check_public, check_named_files, check_titles)
     return 1 if sum(check(root) for check in checks) else 0
 
 

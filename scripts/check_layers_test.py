@@ -2,7 +2,8 @@
 """The rules of check_layers.py find what they are for, and nothing else."""
 import unittest
 
-from check_layers import local_names, long_titles, missing_includes, problems_of, public_problems
+from check_layers import (local_names, long_titles, missing_includes, problems_of, pronoun_comments,
+                          public_problems)
 
 
 def whats(path, text):
@@ -90,6 +91,12 @@ class CheckTree(unittest.TestCase):
                          ['a comment of 101 columns, the limit is 100'])
         log = 'abcdef0 ' + 'x' * 72 + '\nabcdef1 ' + 'x' * 73 + '\n'
         self.assertEqual(long_titles(log), ['abcdef1 ' + 'x' * 73])
+
+    def test_comments_name_their_thing(self):
+        text = ("// Of a thing.\n// The thing. It is one\n// Of many.\n//\n// Whoever asks.\nint a;  // What it is\n"
+                "print('# What')\n")
+        self.assertEqual(list(pronoun_comments(text, '//')), [(1, 'Of'), (5, 'Whoever'), (6, 'What')])
+        self.assertEqual(list(pronoun_comments('# Who\n# a\n# Of b\n', '#')), [(1, 'Who')])
 
     def test_local_names(self):
         text = """namespace {

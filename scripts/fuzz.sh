@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fuzz.sh TARGET|all SECONDS: runs built fuzz targets from their seeds, each for so long.
 # fuzz.sh long MINUTES: all targets, so many minutes together.
-# What they find new is kept in build/fuzz/corpus, inputs that break something in
-# build/fuzz/findings. The last line counts all inputs and findings.
+# New inputs are kept in build/fuzz/corpus, inputs that break something in build/fuzz/findings. The last line counts all
+# inputs and findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -48,7 +48,7 @@ checks() {
 
 unit_tests() {
   local log=build/ctest.log
-  # What runs under mpirun is a step of its own.
+  # Tests under mpirun are a step of their own.
   ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" \
     --exclude-regex '^mpi_conformance$' >"$log" 2>&1 || {
     cat "$log" >&2

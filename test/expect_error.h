@@ -1,4 +1,4 @@
-// What a function throws, as a value to compare.
+// The error that a function throws, as a value to compare.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -45,7 +45,7 @@ void populate_mapped(std::span<const std::byte> bytes);
 // what a killed process left.
 inline constexpr std::string_view kPartialEnding = ".partial";
 
-// What survives a loss of power once a file is written.
+// How much of a written file survives a loss of power.
 enum class Sync {
   kNone,  // nothing for certain
   kFile,  // the old file or the new one, whole

@@ -12,8 +12,8 @@ namespace meanwhile::base {
 
 namespace {
 
-// What is wrong with the size or the nesting of `text`; empty when nothing is. Exact for text that
-// is JSON, and of no matter for other text, which the parser refuses.
+// Returns a message when the size or the nesting of `text` is beyond the limits, else an empty one.
+// Exact for JSON; other text is refused by the parser anyway.
 std::string excess_of(std::string_view text, std::size_t most_bytes) {
   if (text.size() > most_bytes) {
     return fmt::format("has {} bytes, the limit is {}", text.size(), most_bytes);

@@ -29,7 +29,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   const std::string* nearest = nullptr;
   int least = 0;
   for (const std::string& name : known) {
-    // What was begun right and not finished is nearer than what has the same letters elsewhere.
+    // A name that was begun right and not finished is nearer than one with the same letters
+    // elsewhere.
     const bool begun = word.size() >= 3 && name.starts_with(word);
     const int distance = begun ? 1 : edit_distance(word, name);
     if (nearest == nullptr || distance < least) {

@@ -30,8 +30,8 @@ constexpr PhiloxBlock philox4x32(PhiloxBlock counter, std::array<std::uint32_t, 
   return counter;
 }
 
-// What a number is for, so that no two uses ever share one. Values are part of the "one answer"
-// promise: append, never renumber.
+// Purposes of random numbers, so that no two uses ever share one. Values are part of the "one
+// answer" promise: append, never renumber.
 enum class Purpose : std::uint8_t {
   kDeal = 1,
   kSeeding = 2,

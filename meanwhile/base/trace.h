@@ -1,5 +1,5 @@
-// What each worker did when: spans in the Chrome trace format, which Perfetto and chrome://tracing
-// open.
+// A trace: when each worker did what, as spans in the Chrome trace format, which Perfetto and
+// chrome://tracing open.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What goes into an exchange, and what is known of what it cost.
+// The input of an exchange, and a record of its cost.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ struct Partial {
   const Update* update = nullptr;
 };
 
-// What this worker sent to others.
+// Messages and bytes that this worker sent.
 struct Traffic {
   std::int64_t messages = 0, bytes = 0;
   std::int64_t sparse_messages = 0;  // of `messages`: shorter than all values
 };
 
-// What an exchange costs at the worker that has most to do: what goes through its link one after
-// the other. Where it sends and receives at the same time, one of the two is counted.
+// Cost of an exchange at the busiest worker: what goes through its link one after the other. Where
+// it sends and receives at the same time, one of the two is counted.
 struct Cost {
   double messages = 0;
   double bytes = 0;  // when every coordinate was touched and a worker's range is one subtree

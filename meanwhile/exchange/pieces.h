@@ -34,7 +34,7 @@ struct Source {
   Range range;
 };
 
-// What workers first .. last - 1, of `workers` in all, have of the sum over all shards.
+// The parts of the sum over all shards that workers first .. last - 1, of `workers` in all, hold.
 std::vector<Source> sources(const Division& division, int first, int last, int workers);
 
 // Sends pieces, and keeps what it packed until wait().

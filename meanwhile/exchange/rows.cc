@@ -18,7 +18,7 @@ constexpr auto kAbsent = std::numeric_limits<std::uint32_t>::max();
 
 std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-// What a content of a sparse run holds.
+// Content of a sparse run.
 struct Rows {
   std::size_t count = 0;
   bool all = false;

@@ -125,7 +125,7 @@ class Tree {
     }
   }
 
-  // What this place adds of piece k, in order.
+  // The terms that this place adds to piece k, in order.
   std::vector<PieceTerm> terms(std::size_t k) {
     Step& here = step(k);
     here.in.wait();

@@ -1,4 +1,4 @@
-// What a shard adds in a round: blocks of rows.
+// An update: what a shard adds in a round, as blocks of rows.
 //
 // A dense block holds all its rows. A sparse block holds the rows that were touched: clearing,
 // adding and sending it cost those rows, not the table. A block states the type of its values and

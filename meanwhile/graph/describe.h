@@ -1,4 +1,4 @@
-// What can be said of a graph, for `inspect`, `convert` and the planner.
+// Describes a graph for `inspect`, `convert` and the planner.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ namespace meanwhile::graph {
 
 inline bool is_directed(const data::Matrix& x) { return data::cols(x) != data::rows(x); }
 
-// What becomes of an edge from a vertex to itself, and of one that is listed again.
+// Treatment of an edge from a vertex to itself, and of one that is listed again.
 enum class Loops { kKeep, kDrop };
 enum class Duplicates {
   kMerge,  // one edge: weights add, an edge without weight stays 1
@@ -40,7 +40,7 @@ struct BuildOptions {
   int threads = 1;
 };
 
-// What was found in the lists.
+// Facts found in the lists.
 struct Facts {
   std::int64_t listed = 0;      // edges, as they were listed
   std::int64_t loops = 0;       // vertices with an edge to themselves
@@ -59,7 +59,7 @@ struct Built {
 Built build(data::Edges edges, const BuildOptions& options);
 
 // A graph that was built before, as these options have it: without loops, or with weights of 1.
-// What became of duplicates is not changed.
+// The treatment of duplicates is not changed.
 data::Dataset filtered(data::Dataset graph, Loops loops, bool weights);
 
 // The number of edges at each vertex: of those that leave, for a directed graph, and those that

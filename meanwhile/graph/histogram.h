@@ -20,7 +20,7 @@ using Histogram = std::vector<DegreeCount>;
 // with file and line; all degrees together stay below 2^53.
 Histogram read_histogram(const std::filesystem::path& path);
 
-// Of the degrees of all vertices: ascending, each degree once.
+// Histogram of the degrees of all vertices: ascending, each degree once.
 Histogram histogram_of(std::span<const std::int64_t> degrees);
 
 std::int64_t vertices_in(const Histogram& histogram);

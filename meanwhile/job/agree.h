@@ -11,7 +11,7 @@
 namespace meanwhile::job {
 
 struct Failure {
-  // Of several the lowest is thrown; where equal, that of the lowest rank.
+  // The lowest of several is thrown; where equal, that of the lowest rank.
   std::int64_t first = 0, second = 0;
   base::Error error;
 };

@@ -12,7 +12,7 @@
 
 namespace meanwhile::job {
 
-// What a message is; of those with a payload, that follows with a tag of its own.
+// Kind of a message; a payload follows with a tag of its own.
 struct Clocks::Header {
   enum Kind : std::int32_t { kUpdate, kView, kClose } kind = kClose;
   std::int64_t clock = 0;  // of the stretch

@@ -21,7 +21,8 @@ class ReadsLog;
 
 namespace meanwhile::job {
 
-// What a worker alone knows and all must know, so that they decide alike. Summed over the workers.
+// Facts that one worker alone knows and all must know, so that they decide alike. Summed over
+// workers.
 struct Votes {
   double interrupted = 0;       // workers that were told to stop
   double time_is_up = 0;        // workers whose time limit has passed

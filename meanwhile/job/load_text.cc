@@ -29,7 +29,7 @@ using transport::Packer;
 using transport::Transport;
 using transport::Unpacker;
 
-// What a worker tells the others of the rows it parsed.
+// Summary of the rows a worker parsed, for the others.
 struct Summary {
   data::TextOutcome outcome;
   data::Whole counts;

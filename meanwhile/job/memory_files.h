@@ -55,7 +55,7 @@ void read_memory(const std::filesystem::path& state, int shard, int shards,
 learn::ShardMemory first_memory(const learn::RoundLearner& learner, int shard, int shards,
                                 const std::filesystem::path& state, std::int64_t rounds_done);
 
-// What the metadata of a state says; nothing when it names no memory.
+// The memory files that the metadata of a state names; nothing when it names none.
 // THROWS Error(kInput) when that is malformed.
 std::optional<SavedMemory> saved_memory(const data::SafetensorsFile& state);
 // The same as text, for the metadata.

@@ -21,7 +21,7 @@ void note_idle(const data::Part& part, int threads, Observer& observer) {
 void note_unconverged(const learn::Learner& learner, const base::Json& parameters,
                       const TrainResult& result, Observer& observer) {
   if (result.ending != learn::Ending::kRanOut || !learner.seeks_convergence()) return;
-  // Of each start, where there were several.
+  // Rounds of each start, where there were several.
   const std::int64_t rounds = base::count_or(parameters, "max_iter", result.rounds);
   observer.note(fmt::format("not converged after {}; {} gives it more", counted(rounds, "round"),
                             parameter("max_iter")));

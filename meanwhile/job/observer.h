@@ -1,5 +1,5 @@
-// What a run tells while it runs. The library never prints: the program shows these on its
-// terminal, Python may pass them on.
+// Progress of a run. The library never prints: the program shows these on its terminal, Python may
+// pass them on.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace meanwhile::job {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // What the run does before its first round, such as "reading".
+  // A step before the first round, such as "reading".
   virtual void step(const std::string& /*what*/) {}
   virtual void round(const RoundEvent& /*event*/) {}
   // A remark for the user: a sentence without its full stop.

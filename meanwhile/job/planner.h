@@ -1,4 +1,4 @@
-// What a run asks of the planner: implemented in plan/, which lies above this folder.
+// Questions of a run to the planner: implemented in plan/, which lies above this folder.
 #pragma once
 
 #include <optional>
@@ -34,8 +34,8 @@ class Planner {
   // Chooses what is open: an object with "workers", "why", "machine" and, where they were open,
   // "exchange" and "send". THROWS Error(kInput) when the profile says nothing of such a run.
   virtual base::Json choose(const PlannedRun& run) = 0;
-  // What a round of training is expected to take: an object with "seconds" and its parts, or with
-  // "not" and the reason. THROWS Error(kInput) for a profile that is none.
+  // The expected time of a round of training: an object with "seconds" and its parts, or with "not"
+  // and the reason. THROWS Error(kInput) for a profile that is none.
   virtual base::Json expect(const PlannedRun& run, const learn::RoundLearner& learner) = 0;
   // After the last round: compares with what expect() said, and learns from it when the run is
   // done. Nothing when there is nothing to compare. `bill`: of a store, or null.

@@ -1,5 +1,5 @@
-// What is written and checked after a round: the one writer of lines of metrics.jsonl and the one
-// check of the objective, for every runtime.
+// The record of a round: the one writer of lines of metrics.jsonl and the one check of the
+// objective, for every runtime.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SecondsByPhase {
   void add(const learn::Outcome& outcome, double work_s, double exchange_s, double seconds);
 };
 
-// What a line says beside the outcome.
+// Content of a line beside the outcome.
 struct RoundLine {
   std::int64_t round = 0;  // kTrain rounds done, this one included
   double work_s = 0, exchange_s = 0;
@@ -35,8 +35,8 @@ base::Json round_line(const learn::Outcome& outcome, const RoundLine& line);
 // The line of the kPrepare rounds before a kTrain round.
 base::Json prepare_line(std::int64_t steps, double seconds);
 
-// What a line says of fresh reads: a histogram as tables::staleness_histogram() gives it, which is
-// not empty, and the clocks that in rounds would have waited.
+// Staleness of fresh reads in a line: a histogram as tables::staleness_histogram() gives it, which
+// is not empty, and the number of clocks that would have waited in rounds.
 base::Json staleness_json(std::span<const std::int64_t> histogram, std::int64_t waits_saved);
 
 // THROWS Error(kFailed) when the objective of a kTrain or kScore round is not finite.

@@ -62,7 +62,7 @@ class RunDirectory {
   void write_run(const base::Json& fields);
   // Merges `fields` for the next write_run: run.json stays as it is until then.
   void remember(const base::Json& fields);
-  // What run.json holds, as it was opened and written since.
+  // Content of run.json, as it was opened and written since.
   const base::Json& run() const { return record_; }
   void append_metrics(const base::Json& line);
   // Keeps the first `lines` lines, those that were written before a state; -1: drops the lines
@@ -84,7 +84,7 @@ class RunDirectory {
                    const std::string& ended = {});
   // Those of a run that has a model, left by a process that was killed before it removed them.
   void remove_checkpoints();
-  // What another process made of them, whole.
+  // Writes a model that another process made, whole.
   void write_model(std::span<const std::byte> file);
   void write_metrics(std::string_view lines);
   // The record of reads (tables/reads_log.h), as reads.bin.

@@ -26,7 +26,7 @@ std::string this_process() {
   return fmt::format("process {} on {}", getpid(), host.data());
 }
 
-// What the process that has the lock wrote into the file.
+// The text that the process with the lock wrote into the file.
 std::string holder(int file) {
   std::array<char, 400> text = {};
   const ssize_t got = pread(file, text.data(), text.size(), 0);

@@ -1,4 +1,4 @@
-// What a run writes down of itself.
+// The record that a run writes of itself.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace meanwhile::job {
 base::Json shape_json(const data::Dataset& data);
 base::Json shape_json(const data::Part& part);
 
-// What a plan needs to know of the whole data.
+// Shape of the whole data, for a plan.
 learn::Shape shape_of(const data::Part& part);
 
 // runs/NAME-N with the smallest N that is free.

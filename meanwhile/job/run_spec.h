@@ -1,5 +1,5 @@
-// What is asked of a run: a plain value that nothing changes later. The program makes one from its
-// flags, Python will from keywords.
+// A run as it was asked for: a plain value that nothing changes later. The program makes one from
+// its flags, Python from keywords.
 #pragma once
 
 #include <cstdint>

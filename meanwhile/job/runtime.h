@@ -18,7 +18,7 @@
 
 namespace meanwhile::job {
 
-// What updates travel through between the workers of a run.
+// The medium between the workers of a run.
 enum class Medium { kMemory, kNetwork, kStorage };
 
 // The runtimes there are, for flags and help.

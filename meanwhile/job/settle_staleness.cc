@@ -56,7 +56,7 @@ tables::ReadsLog behind(const data::SafetensorsFile& state, const tables::ReadsL
   return part;
 }
 
-// What a record of this run's reads is of.
+// Identity of this run for a record of its reads.
 tables::RecordedRun recorded_run(const SettledRun& run, const data::Part& part) {
   return {run.entry->name, run.parameters.dump(), part.sha256, run.seed,
           static_cast<int>(part.shards.size())};

@@ -25,7 +25,7 @@
 
 namespace meanwhile::job {
 
-// What all workers know after a round of work.
+// Knowledge of all workers after a round of work.
 struct Shares {
   std::vector<int> bounds;  // worker w made the shards bounds[w] .. bounds[w + 1] - 1
   int stolen = 0;           // shards that another than their owner made

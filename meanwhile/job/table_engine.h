@@ -30,7 +30,7 @@
 namespace meanwhile::job {
 
 struct TableOptions {
-  // What a worker may hold of tables; beyond, slices lie in files.
+  // Limit of tables in a worker's memory; beyond it, slices lie in files.
   std::int64_t memory_limit_bytes = 0;
   // Where these files lie: a folder of the one worker that gives it, which all can write to. Empty
   // everywhere: all stays in memory.

@@ -26,7 +26,7 @@ struct TrainOptions {
   std::int64_t metrics_lines = -1;  // lines of metrics.jsonl behind it; -1: unknown
   double time_limit_s = 0;  // 0: none. Checked after each kTrain round: there is a model then
   double checkpoint_seconds = 10;  // 0: after every kTrain round
-  // Of mapped data kept resident; 0: three quarters of what the machine or the cgroup has.
+  // Limit of resident mapped data; 0: three quarters of what the machine or the cgroup has.
   std::int64_t memory_limit_bytes = 0;
   // The other workers of the run; null: there are none. Every worker calls train() with its own
   // part of the same data, a learner in the same state and the same options (but for threads).

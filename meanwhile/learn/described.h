@@ -52,8 +52,8 @@ Json described_json(const Parameters& parameters) {
   return json;
 }
 
-// What the JSON does not say stays as it is by default. THROWS Error(kInput) for a value of the
-// wrong type, `of` naming whose they are; Error(kUsage) for a choice that there is not.
+// Fields that the JSON lacks keep their defaults. THROWS Error(kInput) for a value of the wrong
+// type, `of` naming the owner; Error(kUsage) for an unknown choice.
 template <class Parameters>
 Parameters from_described(const Json& json, std::string_view of) {
   Parameters parameters;

@@ -93,8 +93,7 @@ struct Entry {
   // empty: it is one. `held_out`: it is measured on held-out rows.
   std::function<std::string(const Json& parameters, bool held_out)> why_no_moves =
       [](const Json&, bool) { return "this learner needs whole sums"; };
-  // What may be sent in a round when the user leaves the parameter `send` open; empty: the learner
-  // has no choice.
+  // Choices of the parameter `send` when the user leaves it open; empty: the learner has no choice.
   std::function<std::vector<std::string>(const Json& parameters)> send_choices = [](const Json&) {
     return std::vector<std::string>();
   };

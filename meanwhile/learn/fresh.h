@@ -97,7 +97,7 @@ class FreshLearner final : public RoundLearner {
   mutable std::vector<std::int64_t> lent_;  // a tensor of state()
 };
 
-// What a shard did at a clock.
+// The move of a shard at a clock.
 struct ShardMove {
   tables::Cut cut;  // clocks of each shard that its read saw
   std::vector<double> values, summary;
@@ -116,7 +116,7 @@ class FreshReader {
   int shard() const { return shard_; }
   // Clocks of each shard that were taken. Its own: those whose moves are in update().
   const tables::Cut& taken() const { return taken_; }
-  // What the reads of its own clocks saw that were taken.
+  // Cuts that the finished reads of its own clocks saw.
   const std::vector<tables::Cut>& cuts() const { return cuts_; }
   // The last of them; empty: there is none.
   tables::Cut last_cut() const { return cuts_.empty() ? tables::Cut() : cuts_.back(); }

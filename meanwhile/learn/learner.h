@@ -1,4 +1,4 @@
-// What every learner is, whatever runs it: a name, a state that can be saved and restored, a cost.
+// A learner, whatever runs it: a name, a state that can be saved and restored, a cost.
 // A learner of rounds (round_learner.h) also works on shards and absorbs sums.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace meanwhile::learn {
 
 using base::Json;
 
-// What a round was for. Only kTrain rounds count as rounds of the job and appear in its history.
+// Purpose of a round. Only kTrain rounds count as rounds of the job and appear in its history.
 enum class Phase { kPrepare, kTrain, kScore };
 
 struct Outcome {
@@ -34,7 +34,7 @@ struct Outcome {
   bool done() const { return ending != Ending::kNone; }
 };
 
-// What is known of data before it is read.
+// Shape of data before it is read.
 struct Shape {
   std::int64_t rows = 0, cols = 0, stored = 0;
   std::int64_t classes = 2;  // of its labels, where they are classes
@@ -50,14 +50,14 @@ struct Shape {
   // 0 where nothing is known.
   double busiest_at(int workers) const;
 };
-// What one round over the whole data costs, from the shape of the data alone.
+// Cost of one round over the whole data, from the shape of the data alone.
 struct Cost {
   double flops = 0;
   double bytes_read = 0;
   double update_bytes = 0;  // of one shard
   double absorb_bytes = 0;  // that absorb() reads and writes
-  // Of update_bytes, rows that the exchange `mirrors` brings to workers that need them, and that a
-  // worker alone does not send at all.
+  // The part of update_bytes in rows that the exchange `mirrors` brings to workers that need them,
+  // and that a worker alone does not send at all.
   double mirrored_bytes = 0;
   // Not 0: workers send the values that they touch alone (Shape::spread), with their places: bytes
   // of a value on its way by those of the value.

@@ -75,7 +75,7 @@ class Model {
 
   // Measures of the model on `data`. THROWS Error(kInput) when the data does not fit.
   virtual Json evaluate(const data::Dataset& data, int threads) const = 0;
-  // What can be said of the model alone.
+  // Describes the model alone.
   virtual Json describe() const = 0;
 };
 

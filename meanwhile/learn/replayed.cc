@@ -149,7 +149,7 @@ exchange::UpdateShape ReplayedLearner::update_shape() const {
           {.rows = log_->run().shards, .width = static_cast<std::int64_t>(moves_->summary_size())}};
 }
 
-// What the reader's next read looked at.
+// The numbers that the reader's next read looked at.
 ReplayedLearner::Numbers ReplayedLearner::with_foreseen(int reader) const {
   const Reader& of = readers_[static_cast<std::size_t>(reader)];
   const int R = stretch().readers;

@@ -22,8 +22,8 @@
 
 namespace meanwhile::learn {
 
-// What a learner gets before the first round. Borrowed until the learner is attached elsewhere or
-// destroyed.
+// The inputs of a learner before the first round. Borrowed until the learner is attached elsewhere
+// or destroyed.
 struct Attachment {
   // The data that this worker holds: rows are known by the blocks of its shards. There are all S
   // shards, and their `rows` are right, but the shards of other workers have no blocks here.

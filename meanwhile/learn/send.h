@@ -1,4 +1,4 @@
-// What a shard sends in a round, where a learner offers both.
+// The content of a shard's update, where a learner offers both.
 #pragma once
 
 #include "meanwhile/learn/choice.h"

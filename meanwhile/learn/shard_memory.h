@@ -1,4 +1,4 @@
-// What a shard carries from round to round: named tensors that belong to the shard, as the topic of
+// Memory of a shard from round to round: named tensors that belong to the shard, as the topic of
 // each of its tokens, the factors of its users or the messages on its edges. A learner declares
 // them (RoundLearner::memory_shape) and changes them in place in work(). A checkpoint is the
 // learner's state and the memory of every shard.

@@ -3,8 +3,8 @@
 //
 //   statistics  ->  rate search  ->  averaging of models  ->  L-BFGS  ->  score
 //
-// What stages share (parameters, rows, model, progress) is a struct of the learner's, borrowed by
-// each of them; a stage owns what no other one looks at.
+// The common part of stages (parameters, rows, model, progress) is a struct of the learner's,
+// borrowed by each of them; a stage owns what no other one looks at.
 #pragma once
 
 #include <algorithm>

@@ -112,7 +112,7 @@ std::string to_text(const Audit& audit) {
   std::string text = fmt::format("predicted {:.3g} s, took {:.3g} s ({})", audit.seconds.predicted,
                                  audit.seconds.measured, percent(audit.seconds));
   for (const auto& [name, part] : audit.seconds_by_phase) {
-    // What is a small part of both is not worth a word.
+    // A small part of both is not worth a word.
     if (std::max(part.predicted, part.measured) < 0.02 * audit.seconds.measured) continue;
     text += fmt::format("; {} {:.3g} s, took {:.3g}", name, part.predicted, part.measured);
   }

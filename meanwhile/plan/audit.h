@@ -9,7 +9,7 @@
 
 namespace meanwhile::plan {
 
-// What was expected of a run before it began.
+// Expectations of a run before it began.
 struct Expected {
   Machine machine;
   Job job;
@@ -19,10 +19,10 @@ struct Expected {
   bool may_overlap = false;  // the run is at staleness 0, and its learner allows staleness 1
 };
 
-// Of a round of training, as lines of metrics.jsonl carry it. THROWS as predict().
+// The expected round of training, as lines of metrics.jsonl carry it. THROWS as predict().
 base::Json expected_round(const Expected& expected);
 
-// What it took.
+// Measured times of the run.
 struct Measured {
   job::SecondsByPhase seconds_by_phase;
   double load_s = 0;

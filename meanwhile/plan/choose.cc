@@ -62,7 +62,7 @@ std::string reason(const Point& best, std::span<const Point> points) {
   if (parts[1].seconds > 0.005 * all) {
     text += fmt::format(", {:.0f} % {}", 100 * parts[1].seconds / all, parts[1].name);
   }
-  // What the next larger number would gain and lose.
+  // The gain and loss of the next larger number.
   const Point* next = nullptr;
   for (const Point& point : points) {
     if (point.workers > best.workers && (next == nullptr || point.workers < next->workers)) {

@@ -29,7 +29,7 @@ struct Choice {
   std::optional<Point> in_time, within_budget;  // cheapest in time, fastest within budget
 };
 
-// What a point takes from the start to the model.
+// Time of a point from the start to the model.
 inline double total_seconds(const Point& point) { return point.seconds + point.seed + point.score; }
 
 // REQUIRES: at least one point.

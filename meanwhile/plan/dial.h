@@ -38,8 +38,8 @@ DialAdvice advise_dial(const Machine& machine, const Job& job, const Setting& se
 // Buffers of the size of an update that a worker holds at once.
 double update_buffers(int staleness, int workers);
 
-// What staleness 1 would have made of measured rounds: max(work, exchange) + absorb instead of
-// work + exchange + absorb.
+// Measured rounds as staleness 1 would have made them: max(work, exchange) + absorb instead of work
+// + exchange + absorb.
 struct Overlapped {
   double seconds = 0;
   double saved = 0;  // part of the measured seconds

@@ -1,5 +1,5 @@
-// What runs on a machine really took, beside what was predicted. The record of a profile is the
-// file of that name with .runs.jsonl behind it: a line a run, only ever added to.
+// Times of past runs on a machine, beside what was predicted. The record of a profile is the file
+// of that name with .runs.jsonl behind it: a line a run, only ever added to.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ struct Audit {
   std::map<std::string, Compared> seconds_by_phase;
   Compared bytes, requests, price;
   Rate rate;  // of the work, as measured; flops = 0: not known
-  // What staleness 1 would have made of the measured rounds; none where that is not worth a word.
+  // Measured rounds as staleness 1 would have made them; none where that is not worth a word.
   std::optional<Overlapped> overlapped;
 };
 

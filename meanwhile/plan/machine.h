@@ -1,4 +1,4 @@
-// What a machine can do and what it costs: a small TOML file, and the numbers a plan is made from.
+// Rates and prices of a machine: a small TOML file, and the numbers a plan is made from.
 //
 //   const plan::Machine machine = plan::open_machine("azure-small");   // shipped, or a file
 //

@@ -21,7 +21,7 @@ namespace meanwhile::plan {
 
 using job::Medium;
 
-// What is to be done.
+// The job to be planned.
 struct Job {
   std::string learner;
   learn::Shape shape;
@@ -39,7 +39,7 @@ struct Setting {
   int together = 1;  // workers on one computer
 };
 
-// Of one round.
+// Predicted times of one round.
 struct Round {
   double work = 0, exchange = 0, absorb = 0;  // seconds
   double bytes = 0;                           // sent by whoever sends most; to a store: by all
@@ -68,7 +68,7 @@ inline double width_of(const learn::Shape& shape) {
 }
 
 // The pieces, for who simulates. All in seconds.
-// Of a worker on `share` of a round's work, when so many workers are at it.
+// Seconds of a worker on `share` of a round's work, when so many workers are at it.
 double work_seconds(const Machine& machine, const learn::Cost& cost, const learn::Shape& shape,
                     const Setting& setting, int workers, double share);
 // The largest share of any worker: shards are not cut.
@@ -91,7 +91,7 @@ Round predict_round(const Machine& machine, const learn::Cost& cost, const learn
 // THROWS Error(kInput) when the profile says nothing of what the setting needs, or the shape is
 // impossible.
 Point predict(const Machine& machine, const Job& job, const Setting& setting, int workers);
-// What one worker takes that has the data and exchanges nothing.
+// Seconds of one worker that has the data and exchanges nothing.
 double sequential_seconds(const Machine& machine, const Job& job);
 
 }  // namespace meanwhile::plan

@@ -34,7 +34,7 @@ Setting setting_of(const PlannedRun& run) {
   return setting;
 }
 
-// What the profile calls workers: threads where they share memory, processes elsewhere.
+// Workers in the profile's sense: threads where they share memory, processes elsewhere.
 int workers_of(const Deployment& deployment) {
   return deployment.medium == Medium::kMemory ? deployment.workers * deployment.threads
                                               : deployment.workers;
@@ -57,7 +57,7 @@ Json RunPlanner::choose(const PlannedRun& run) {
   const int most = workers_of(run.deployment);
   Json json = {{"machine", machine.name}};
   Json parameters = run.parameters;
-  // What is sent: by the time to come equally far.
+  // The choice of what is sent goes by the time to come equally far.
   double best = 0;
   const auto sends =
       run.send_is_open ? run.entry.send_choices(parameters) : std::vector<std::string>();

@@ -21,7 +21,7 @@
 // read of clock k sees what had arrived when the update of clock k - 2 was answered. All owners see
 // the same arrivals, so one stands for all of them.
 //
-// What is left out: the owners' additions, and links that are shared or slow.
+// Two things are left out: the owners' additions, and links that are shared or slow.
 #include "meanwhile/plan/staleness.h"
 
 #include <algorithm>

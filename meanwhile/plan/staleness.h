@@ -1,5 +1,5 @@
-// What staleness costs and what it gains, before anything runs: the bounds of theory, and a
-// recursion over clocks that says how long a clock takes and how stale its reads are.
+// Costs and gains of staleness, before anything runs: the bounds of theory, and a recursion over
+// clocks that says how long a clock takes and how stale its reads are.
 //
 //   const plan::ClockTimes times = plan::simulate_clocks(
 //       {.workers = 8, .staleness = 4, .work_s = 1, .exchange_s = 0.5,

@@ -4,8 +4,8 @@
 // empty; of at most 200 bytes. What is written appears whole or not at all: a reader sees the old
 // bytes or all of the new ones.
 //
-// What is not promised, because not every store does: that a blob or a listing shows at once what
-// another process has written. Whoever waits for a blob asks again.
+// A store does not promise that a blob or a listing shows at once what another process has written,
+// because not every store does. A process that waits for a blob asks again.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ class BlobStore {
                             const std::string& etag) = 0;
   // All whose name begins with `prefix` (which need not end with '/'), in order of name.
   virtual std::vector<BlobInfo> list(const std::string& prefix) = 0;
-  // What is not there is no error.
+  // A name without a blob is no error.
   virtual void remove(std::span<const std::string> names) = 0;
 };
 

@@ -43,7 +43,7 @@ std::uint64_t random_key() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
-// Of splitmix64: a bijection.
+// The mixing function of splitmix64: a bijection.
 std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
@@ -57,7 +57,7 @@ std::uint64_t hash_of(const std::string& name) {
   return mixed(hash);
 }
 
-// Who left it, for whoever finds it.
+// The host that left a file, for the process that finds it.
 std::string host() {
   std::array<char, 256> name = {};
   gethostname(name.data(), name.size() - 1);

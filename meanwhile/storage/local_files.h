@@ -1,4 +1,4 @@
-// What local blobs and the local queue do to files alike. local.h has the whole picture.
+// File operations that local blobs and the local queue share. local.h has the whole picture.
 #pragma once
 
 #include <sys/stat.h>

@@ -188,7 +188,7 @@ class LocalQueue final : public Queue {
     return parse_entry(fmt::format("{}.{}.{}", message.id, message.deliveries, message.receipt));
   }
 
-  // Of two pushed within a tick of the clock the second has the larger number.
+  // The second of two pushed within a tick of the clock has the larger number.
   std::int64_t order(std::int64_t written_ns) {
     std::int64_t last = last_pushed_ns_, mine;
     do {

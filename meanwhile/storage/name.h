@@ -6,7 +6,7 @@
 
 namespace meanwhile::storage {
 
-// What is wrong with the name of a blob; empty when nothing is.
+// Returns what is wrong with the name of a blob; empty when nothing is.
 std::string problem_of_name(std::string_view name);
 
 }  // namespace meanwhile::storage

@@ -1,13 +1,13 @@
 // A directory whose files are reached without following a link.
 //
-// Whoever may write to a store may put links there. A link that is followed leads reads, writes and
-// removals out of the store, and a link to a folder above makes a walk without end. So every path
-// is opened word by word from the directory on, none of the words may be a link, and calls that
-// rename, link or remove get the descriptor of the folder and the last word. The directory itself
-// was named by the user and may be reached by links.
+// Any process that may write to a store may put links there. A link that is followed leads reads,
+// writes and removals out of the store, and a link to a folder above makes a walk without end. So
+// every path is opened word by word from the directory on, none of the words may be a link, and
+// calls that rename, link or remove get the descriptor of the folder and the last word. The
+// directory itself was named by the user and may be reached by links.
 //
-// Opening never waits: a FIFO in place of a file is opened at once, and refused by whoever asks for
-// a regular file.
+// Opening never waits: a FIFO in place of a file is opened at once, and refused by callers that
+// ask for a regular file.
 #pragma once
 
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ class Descriptor {
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
-  // What ::close() returns, for callers to whom it matters.
+  // Returns what ::close() returns, for callers to whom it matters.
   int close();
 
  private:

@@ -115,7 +115,7 @@ std::string random_word() {
   return fmt::format("{:08x}{:08x}", device(), device());
 }
 
-// What one has written may show late. False when it does not show at all.
+// A change by one process may show late. False when it does not show at all.
 template <class Condition>
 bool comes_true(Condition&& condition) {
   using Clock = std::chrono::steady_clock;

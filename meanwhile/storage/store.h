@@ -13,7 +13,7 @@
 
 namespace meanwhile::storage {
 
-// What the environment says; each may be empty. Never shown.
+// Credentials from the environment; each may be empty. Never shown.
 struct Credentials {
   std::string connection_string;  // AZURE_STORAGE_CONNECTION_STRING
   std::string account, key;       // AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY

@@ -1,5 +1,5 @@
-// What was asked of a store: requests are what the owner of one is billed for. Of many blobs that
-// are removed together, the batch is one: their removal itself is free.
+// Requests made of a store, which its owner is billed for. Many blobs that are removed together are
+// one batch: their removal itself is free.
 #pragma once
 
 #include <array>

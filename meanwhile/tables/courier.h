@@ -24,7 +24,7 @@
 
 namespace meanwhile::tables {
 
-// What a worker got and gave.
+// Rows and bytes that a worker received and sent.
 struct Moved {
   std::int64_t rows = 0;           // read, by the worker's steps: of each step once
   std::int64_t rows_fetched = 0;   // of these, from other workers
@@ -34,7 +34,7 @@ struct Moved {
   std::int64_t messages = 0;
 };
 
-// What the shards of a step add.
+// Changes that the shards of a step add.
 struct ShardDelta {
   int shard = 0;
   std::vector<SealedDelta> slices;

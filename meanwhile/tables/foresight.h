@@ -1,4 +1,4 @@
-// What a reader takes moves to be that it does not see yet. Shards are random parts of one set of
+// Estimates of the moves that a reader does not see yet. Shards are random parts of one set of
 // rows, so the moves of other shards of a clock are, in the mean, what its own shards moved at
 // that clock. A model with such moves in it is near the one that rounds would have, and steps from
 // it may be whole. A later read sees the moves themselves: what was foreseen is in no sum.

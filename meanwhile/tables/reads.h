@@ -47,7 +47,7 @@ inline bool may_start(std::span<const std::int64_t> arrived, std::int64_t clock,
                      [least](std::int64_t clocks) { return clocks >= least; });
 }
 
-// What a read at `clock` sees. REQUIRES: may_start().
+// The cut that a read at `clock` sees. REQUIRES: may_start().
 inline Cut seen(std::span<const std::int64_t> arrived, std::int64_t clock, std::size_t reader,
                 Bound bound) {
   if (bound.reads == Reads::kFixed) return Cut(arrived.size(), required(clock, bound));
@@ -71,7 +71,7 @@ inline double largest_step(int lag) {
 // largest the model swings round the optimum for long; much shorter ones are slow.
 inline double good_step(int lag) { return lag == 0 ? 1 : 0.7 * largest_step(lag); }
 
-// What a unit of moves on a grid changes in the model, which takes their mean over the shards.
+// Change of the model by a unit of moves on a grid: it takes their mean over the shards.
 inline double unit_of(double grid, int shards) { return grid / shards; }
 
 }  // namespace meanwhile::tables

@@ -40,7 +40,7 @@ struct Stretch {
   }
 };
 
-// What a record is of: it is of use for the same run alone.
+// Identity of the run that a record belongs to: it is of use for the same run alone.
 struct RecordedRun {
   std::string learner, parameters, data_sha256;
   std::uint64_t seed = 0;

@@ -82,7 +82,7 @@ struct HeldRows {
   const RowValues& find(int table, std::int64_t row) const;
 };
 
-// What work() reads. Thread safety: const.
+// The rows that work() reads. Thread safety: const.
 class View {
  public:
   View(std::span<const Table> tables, const HeldRows& held) : tables_(tables), held_(&held) {}
@@ -111,7 +111,7 @@ class View {
   const HeldRows* held_;
 };
 
-// What a shard adds to the rows of a slice: rows ascending, each as its number and its values.
+// Changes of a shard to the rows of a slice: rows ascending, each as its number and its values.
 struct SealedDelta {
   int table = 0, slice = 0;
   transport::Bytes rows;

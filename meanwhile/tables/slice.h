@@ -15,7 +15,7 @@
 
 namespace meanwhile::tables {
 
-// What one shard adds: rows of the slice, ascending, as SealedDelta has them.
+// Changes of one shard: rows of the slice, ascending, as SealedDelta has them.
 struct ShardRows {
   int shard = 0;
   std::span<const std::byte> rows;

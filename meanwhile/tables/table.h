@@ -1,5 +1,5 @@
-// What a table of parameters is: rows of one width, in one kind of numbers. What holds them is said
-// elsewhere: slices.h cuts a table, slice.h holds a piece of it, courier.h moves rows.
+// A table of parameters: rows of one width, in one kind of numbers. Its holders are elsewhere:
+// slices.h cuts a table, slice.h holds a piece of it, courier.h moves rows.
 //
 // A table is read by rows that were asked for before, and changed by adding. Sums of exact numbers
 // are the same in any order, so that changes may be added as they come; those of float64 are added

@@ -1,4 +1,4 @@
-// What all workers do together, over any transport. Every worker must make the same calls in the
+// Collective steps of all workers, over any transport. Every worker must make the same calls in the
 // same order. All THROW what Transport::wait does.
 //
 // Each sends directly to each: P - 1 messages of data a worker and as many that say how long they

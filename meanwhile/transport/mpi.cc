@@ -260,7 +260,7 @@ MpiSession::~MpiSession() {
   try {
     finish();
   } catch (const std::exception&) {
-    // Somebody failed at the very end; mpirun sees that this rank leaves without MPI_Finalize.
+    // A rank failed at the very end; mpirun sees that this rank leaves without MPI_Finalize.
   }
 }
 

@@ -18,8 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from harness import Sandbox, expect, libsvm_text, points, write_npy  # noqa: E402
 from counts import main  # noqa: E402
 
-# What is trained, on what, and the flag that says how long. k-means may converge before a checkpoint is seen: bits of
-# its checkpoints are flipped in test/cli/checks_safety.py.
+# Trainings: the learner, the data, and the flag that says how long. k-means may converge before a checkpoint is seen:
+# bits of its checkpoints are flipped in test/cli/checks_safety.py.
 JOBS = (
     ("kmeans", "x.npy", "--n-clusters 5 --tol 0 --init random", "--max-iter"),
     ("svm", "rows.libsvm", "--solver sgd --tol 0", "--max-iter"),

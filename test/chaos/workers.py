@@ -32,7 +32,7 @@ JOBS = (
     "logistic wide.libsvm --solver hybrid --l1 1e-5 --max-iter 180 --tol 0",
 )
 SHARDS = (8, 20)
-# Of the learner with memory: the root adds the updates itself, or groups do.
+# Rounds of the learner with memory: the root adds the updates itself, or groups do.
 MEMORY_ROUNDS = 120
 MEMORY_SHARDS = (5, 12)
 MOST_WORKERS = 4
@@ -197,7 +197,7 @@ class Chaos:
             # Before they can tidy up; who comes later does.
             self.kill_all()
             self.start()
-        # Whoever is left must find its way home.
+        # Workers that are left must find their way home.
         for process, _ in self.stopped:
             process.send_signal(signal.SIGCONT)
         for process in self.everybody():

@@ -80,7 +80,7 @@ def check_later_documents_are_not_lost_when_killed_before_the_first_round(box):
     (box / "later.txt").write_text(text(200, seed=3))
     box.run("train lda docs.txt --n-topics 3 --passes 2 --out a --quiet")
     expected = box.json("train lda later.txt --resume a --out b --quiet")
-    # What a kill leaves: run.json is of the later documents, the model is not.
+    # State after a kill: run.json is of the later documents, the model is not.
     record = json.loads((box / "a/run.json").read_text())
     record["data"]["sha256"] = expected["data_sha256"]
     (box / "a/run.json").write_text(json.dumps(record))

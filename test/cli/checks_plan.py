@@ -221,7 +221,7 @@ def check_a_profile_of_ones_own_learns(box):
     errors = [abs(json.loads(line)["error"]) for line in lines]
     found = box.json(plan)
     expect(found["past_runs"] == 2 and near(found["error"], sum(errors) / 2), found)
-    # Of another learner nothing better is known than what all runs were off by.
+    # Another learner has no history of its own: it gets the error of all runs.
     other = box.run("plan kmeans x.npy --machine mine.toml --workers 1").stdout
     expect("the mean error of the last 2 runs" in other, other)
     # A broken record is no reason to stop.
@@ -295,7 +295,7 @@ def check_calibrate_makes_a_profile_that_is_taken(box):
     write_data(box)
     own = box / ".config/meanwhile/machine.toml"
     own.parent.mkdir(parents=True)
-    # What runs came to on the profile before says nothing of this one.
+    # Runs on the profile before say nothing of this one.
     (own.parent / "machine.toml.runs.jsonl").write_text("{}\n")
     said = box.run("calibrate --quick --threads 2 --store store --price-hour 3").stderr
     for part in ("rates of learners", "2 threads are", "storage: reads", f"profile: {own}"):
@@ -320,7 +320,7 @@ def check_calibrate_by_ranks_measures_the_network(box):
     expect("[network]" in text and "bandwidth = " in text and "one of 2 ranks" in text, text)
     plan = box.json("plan kmeans --rows 100000 --dims 20 --machine two.toml --workers 1..4")
     expect(plan["runtime"] == "mpi" and len(plan["points"]) == 4, plan)
-    # What cannot be written is known before anything is measured, and said once.
+    # A path that cannot be written is known before anything is measured, and said once.
     done = box.run("calibrate --quick --out two.toml/three.toml", code=None, ranks=2)
     expect(done.returncode != 0 and done.stderr.count("is not a directory") == 1, done.stderr)
 

@@ -84,7 +84,7 @@ CASES = {
             "--n-topics 3 --passes 400 --tol 0"),
 }
 
-# What the model's bits depend on beside the data and the parameters.
+# Flags that the model's bits depend on beside the data and the parameters.
 ALWAYS = "--seed 7 --shards 4"
 
 

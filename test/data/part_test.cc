@@ -78,7 +78,7 @@ std::string random_text(std::mt19937& random, std::string_view letters, std::siz
   return text;
 }
 
-// What the state between lines is at each line start, by the plain rule.
+// The state between lines at each line start, by the plain rule.
 std::vector<bool> inside_at_lines(std::string_view text) {
   std::vector<bool> inside = {false};
   bool now = false, comment = text.starts_with('#');

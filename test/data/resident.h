@@ -7,7 +7,7 @@
 
 namespace meanwhile::data {
 
-// What a byte of ours costs at most: ThreadSanitizer keeps shadows of it, which count as well.
+// Cost of a byte at most: ThreadSanitizer keeps shadows of it, which count as well.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr int kMemoryFactor = 8;
 #elif defined(__has_feature)

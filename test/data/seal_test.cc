@@ -16,7 +16,7 @@ std::vector<std::byte> some_file() {
       {{"kind", "model"}, {"about", R"({"seal":"no"})"}, {"version", "0.2.0"}});
 }
 
-// What a reader makes of the bytes: a broken header counts as a broken seal.
+// The seal that a reader finds in the bytes: a broken header counts as a broken seal.
 Seal seal_of(const std::vector<std::byte>& bytes) {
   try {
     return SafetensorsFile(bytes, "a").seal();

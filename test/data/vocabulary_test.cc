@@ -17,7 +17,7 @@ VocabularyOptions limits(double min_df, double max_df, std::int64_t max_words = 
   return {min_df, max_df, max_words, "none"};
 }
 
-// What count_words leaves of the texts, in all the ways that must not matter.
+// The words that count_words leaves, in all the ways that must not matter.
 Words counted(const std::vector<std::string>& texts, const VocabularyOptions& options) {
   const TemporaryFolder folder;
   std::vector<TextInput> inputs;

@@ -15,7 +15,7 @@ namespace {
 // A multiple of every number of workers tried, in pieces that come out even.
 constexpr std::size_t kValues = 8 * 3 * 5 * 100;
 
-// What each worker sent of a dense update, with one shard a worker.
+// Bytes that each worker sent of a dense update, with one shard a worker.
 template <class Exchange>
 std::vector<Traffic> sent(int workers, const Exchange& exchange) {
   transport::ThreadGroup group(workers);
@@ -55,7 +55,7 @@ TEST(Cost, OfTreeIsWhatTheRootReceivesAndSends) {
     for (int rank = 1; rank < workers; ++rank) {
       const bool head = rank % group == 0;
       if (!head && rank >= group) continue;  // a member of another group
-      // What a head sends down to its members does not reach the root.
+      // Bytes that a head sends down to its members do not reach the root.
       const double down = head ? std::min(group, workers - rank) - 1 : 0;
       const Traffic& own = traffic[static_cast<std::size_t>(rank)];
       bytes += static_cast<double>(own.bytes) - down * kValues * sizeof(double);

@@ -1,6 +1,6 @@
-// What the fuzz targets share. A target feeds bytes to a reader, which may refuse them with an
-// Error about the input, its use or where it leads; never about the system (so much memory, say),
-// and by no other exception. What it accepts must be such that every row can be walked.
+// The common part of the fuzz targets. A target feeds bytes to a reader, which may refuse them with
+// an Error about the input, its use or where it leads; never about the system (so much memory,
+// say), and by no other exception. Accepted input must be such that every row can be walked.
 #pragma once
 
 #include <sys/mman.h>

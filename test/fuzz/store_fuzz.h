@@ -1,4 +1,4 @@
-// What the targets of records and blobs of a store share: a store in memory, and a small job.
+// The common part of the targets of records and blobs: a store in memory, and a small job.
 #pragma once
 
 #include <map>

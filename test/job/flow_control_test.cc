@@ -1,4 +1,4 @@
-// What is under way between workers that do not wait for each other is bounded, whatever the
+// Messages under way between workers that do not wait for each other are bounded, whatever the
 // staleness: a worker begins a clock when the move before its last one was answered.
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ Json some_run() {
           {"shards", 8}};
 }
 
-// What each worker throws; empty: nothing.
+// The message that each worker throws; empty: none.
 std::vector<std::string> messages_of(const std::vector<Json>& runs) {
   transport::ThreadGroup group(static_cast<int>(runs.size()), 20);
   std::vector<std::string> messages(runs.size());

@@ -1,4 +1,4 @@
-// What learners say a round costs before they have seen data, against what they then do.
+// Costs that learners state before they have seen data, against what they then do.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -301,7 +301,7 @@ TEST(LdaMeasures, AreTheSameOnEveryInstructionSet) {
   base::limit_simd(targets.front());
 }
 
-// What no row of doubles could hold unscaled: psi(1e-3) is -1000.
+// No row of doubles could hold these numbers unscaled: psi(1e-3) is -1000.
 TEST(LdaMeasures, HoldForTopicsOfHardlyAnyWords) {
   Topics topics{4, 2, {50, 1e-3, 1e-3, 50, 1e-3, 1e-3, 20, 20}, {1e-3, 1e-3}, 1e-3};
   const Sums sums = measure(topics.measurer(), {document({0, 3}, {5, 2}), document({2}, {1})});

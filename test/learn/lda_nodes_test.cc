@@ -15,8 +15,7 @@ namespace {
 
 constexpr int kShards = 8;
 
-// What node `rank` of `nodes` holds: its own blocks, and of the other shards how many rows they
-// have.
+// The part of worker `rank` of `nodes`: its own blocks, and the number of rows of the other shards.
 data::Part part_of(const data::Part& whole, int rank, int nodes) {
   data::Part part = whole;
   const auto mine = exchange::owned(kShards, rank, nodes);

@@ -64,7 +64,7 @@ TEST(LdaSerial, SeveralPassesTakeSeveralOrders) {
   }
 }
 
-// What was gained is scaled afresh whenever it has faded to a millionth.
+// Gained counts are scaled afresh whenever they have faded to a millionth.
 TEST(LdaSerial, WhatFadesFastIsStillTheSame) {
   const Documents documents = test::some_documents(400, 20, 4);
   for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {

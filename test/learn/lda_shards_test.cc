@@ -1,4 +1,4 @@
-// What the number of shards must not move: first topics, and how good topics become.
+// The number of shards must move neither first topics nor the quality of topics.
 #include <gtest/gtest.h>
 
 #include <algorithm>

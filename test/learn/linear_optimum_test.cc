@@ -99,7 +99,7 @@ TEST_P(LinearOptimum, HasTheZerosOfL1) {
 INSTANTIATE_TEST_SUITE_P(Losses, LinearOptimum, testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-// Of labels with mean 10, or nine in ten positive: a huge penalty leaves the intercept alone.
+// Labels with mean 10, or nine in ten positive: a huge penalty leaves the intercept alone.
 TEST(LinearIntercept, IsNotPenalised) {
   Labelled data = test::rows_for(0, 400, 3, 3);
   for (double& y : data.y) y += 10;

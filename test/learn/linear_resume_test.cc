@@ -175,7 +175,7 @@ TEST(LinearWarmStart, NewDataAreLearnedWithTheRateComeTo) {
   EXPECT_LT(rate, before.rounds[2].outcome.record["learning_rate"].get<double>());
   EXPECT_GT(rate, before.rounds[2].outcome.record["learning_rate"].get<double>() / 10);
   EXPECT_NE(after.w, before.w);
-  // What was learned from the rows before is not forgotten.
+  // The rows before are not forgotten.
   const test::SerialLinear all{both, "logistic", 2, false, true, 0, p.l2};
   EXPECT_LT(all.objective(after.w), 1.05 * all.objective(all.solve(2000)));
 }

@@ -28,7 +28,7 @@ struct SerialLinear {
   std::size_t outputs() const { return classes > 2 ? classes : 1; }
   std::size_t D() const { return static_cast<std::size_t>(data.cols); }
 
-  // Of one output, at margin z with y in {-1, 1} or a number; slope by z.
+  // The loss of one output, at margin z with y in {-1, 1} or a number; slope by z.
   double row_loss(double z, double y, double& slope) const {
     if (loss == "squared" || loss == "huber") {
       const double r = z - y;

@@ -1,4 +1,4 @@
-// What averaging and sampled gradients reach, by themselves and before L-BFGS.
+// The quality that averaging and sampled gradients reach, by themselves and before L-BFGS.
 #include <gtest/gtest.h>
 
 #include <algorithm>

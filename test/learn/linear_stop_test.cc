@@ -135,7 +135,7 @@ TEST(LinearStop, EveryRoundOfSgdSaysItsRate) {
   }
 }
 
-// Of samples the objective goes up and down by chance: no reason to believe that all is done.
+// The objective of samples goes up and down by chance: no reason to believe that all is done.
 TEST(LinearStop, ChanceDoesNotEndSampledGradients) {
   const Labelled data = test::rows_for(2, 3000, 10, 8);
   Parameters p;

@@ -60,7 +60,7 @@ TEST(Registry, EveryEntryIsWhole) {
       if (given.contains(parameter.name)) continue;
       EXPECT_EQ(parameters.at(parameter.name), parameter.preset) << parameter.name;
     }
-    // What may be sent is a choice of the parameter.
+    // Each choice of `send` is a choice of the parameter.
     for (const std::string& send : entry.send_choices(parameters)) {
       EXPECT_NO_THROW(settle(entry, nullptr, {{"send", send}}));
     }

@@ -45,7 +45,7 @@ TEST(Settle, ACountThatMayBeLeftOpenIsAWholeNumberOrAuto) {
                 }),
                 HasSubstr("a whole number of at least 1, or auto"));
   }
-  // Of other counts the word is no value.
+  // The word is no value of other counts.
   EXPECT_THAT(usage_error_of([&] {
                 settle(entry("kmeans"), nullptr, {{"n_clusters", "auto"}});
               }),
@@ -78,7 +78,7 @@ TEST(Settle, AFixedParameterOfARunWithAStateCannotChange) {
 TEST(Settle, AnUnknownNameIsAnsweredWithTheNearest) {
   EXPECT_THAT(usage_error("kmeans", {{"n_cluster", 3}}),
               AllOf(HasSubstr("`n_cluster`"), HasSubstr("did you mean n_clusters?")));
-  // Of another kind of linear model.
+  // The parameter belongs to another kind of linear model.
   EXPECT_THAT(usage_error("svm", {{"huber_delta", 1}}), HasSubstr("`huber_delta`"));
 }
 

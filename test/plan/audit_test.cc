@@ -204,7 +204,7 @@ TEST(Audit, IsWhatItSays) {
               StartsWith(fmt::format("predicted {:.3g} s, took 56 s (", found.seconds.predicted)));
   EXPECT_THAT(text, HasSubstr("work 40 s, took 50"));
   EXPECT_THAT(text, HasSubstr("mine"));
-  // What is less than a fiftieth of all is not worth a word.
+  // A part below a fiftieth of all is not worth a word.
   EXPECT_THAT(text, Not(HasSubstr("absorb")));
   EXPECT_EQ(text.find('\n'), text.size() - 1);
 }

@@ -16,7 +16,7 @@
 namespace meanwhile::plan {
 namespace {
 
-// What exchanges would take on such a network, each off by up to `noise`.
+// Times of exchanges on such a network, each off by up to `noise`.
 std::vector<MeasuredExchange> timed(const Network& network, int workers, double noise = 0) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> off(1 - noise, 1 + noise);

@@ -264,7 +264,7 @@ TEST(MachineRate, FarFromAllIsNotFarFromTheirRates) {
   }
 }
 
-// What a profile states is what is taken, to the last bit and wherever it is asked for.
+// A rate that a profile states is taken to the last bit, wherever it is asked for.
 TEST(MachineRate, OfOneIsThatOne) {
   const Machine machine = with_rates({{"kmeans", false, 1000, 1000, 446e6}});
   EXPECT_EQ(machine.rate("kmeans", false, 1000, 1000), 446e6);

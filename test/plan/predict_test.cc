@@ -299,7 +299,7 @@ TEST(PredictStorage, ALegIsSoManyBlobsOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(leg_seconds(storage, {Kind::kWrite, "", 3, 1, false}, 1e6), 3 * (0.1 + 0.2));
   // No limit is known of many that read one blob.
   EXPECT_DOUBLE_EQ(leg_seconds(storage, {Kind::kSpread, "", 1, 9, false}, 1e6), 0.1);
-  // What there is for all is shared by those who do it.
+  // A shared rate is divided among the workers that use it.
   Storage shared = storage;
   shared.aggregate = 20e6;
   EXPECT_DOUBLE_EQ(leg_seconds(shared, {Kind::kRead, "", 1, 1, false}, 1e6), 0.2);

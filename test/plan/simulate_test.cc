@@ -81,7 +81,8 @@ void expect_as_predicted(const Machine& where, const Setting& setting, int worke
   EXPECT_NEAR(simulated.total_price, point.total_price, 0.02 * point.total_price);
   EXPECT_EQ(simulated.recovery, 0);
   EXPECT_EQ(simulated.deaths, 0);
-  // Who has no shard of its own cannot know that rounds of training are longer than seeding.
+  // A worker without a shard of its own cannot know that rounds of training are longer than
+  // seeding.
   if (setting.shards > 0 && setting.shards < workers) return;
   EXPECT_EQ(simulated.speculated, 0);
   EXPECT_EQ(simulated.requests, point.requests);
@@ -236,8 +237,8 @@ TEST(Simulate, MoreTroubleIsNotFaster) {
                  {.jitter = 0, .late_blobs = 0.01, .lateness_s = 10}});
 }
 
-// What happens to a worker in a round does not depend on how many others there are: the rounds of
-// more workers wait for the same stragglers, and more.
+// The faults of a worker in a round do not depend on how many others there are: the rounds of more
+// workers wait for the same stragglers, and more.
 TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
   const FaultModel faults{.jitter = 0.05, .stragglers = 0.01};
   const auto rounds = [&](int workers) {

@@ -11,7 +11,7 @@
 namespace meanwhile::runtime {
 namespace {
 
-// What get_sealed() makes of these bytes.
+// The result of get_sealed() on these bytes.
 std::optional<Sealed> back(const storage::Bytes& bytes) {
   static const std::string kName = "blob";
   class One final : public storage::BlobStore {

@@ -140,7 +140,7 @@ TEST(StepCost, OfMachinesThatOnlyAddIsThatOfThePaper) {
   EXPECT_EQ(cost.blobs_moved, 17 + 17 + 5 + 5 + 1 + 17);
 }
 
-// What a job really asks of a store, by the kind of blob.
+// Requests that a job really makes of a store, by the kind of blob.
 struct Requests {
   std::map<std::string, int> puts, gets;
 };
@@ -190,7 +190,7 @@ TEST(StepCost, OfOneWorkerIsWhatAJobMoves) {
   }
 }
 
-// What is put does not depend on how many put it, but for who helps another.
+// The number of puts does not depend on the number of workers, but for helping another.
 TEST(StepCost, OfSeveralWorkersIsWhatAJobPuts) {
   for (const int shards : {8, 16, 20}) {
     SCOPED_TRACE(shards);

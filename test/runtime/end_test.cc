@@ -253,7 +253,7 @@ TEST(Job, KeepsAFewRoundsOnly) {
   }
 }
 
-// Of lines of metrics.jsonl, the rounds.
+// The rounds in lines of metrics.jsonl.
 std::vector<std::int64_t> rounds_in(const std::string& metrics) {
   std::vector<std::int64_t> rounds;
   std::istringstream text(metrics);

@@ -92,7 +92,7 @@ TEST(Workers, MayDieAtAnyTime) {
     workers.join();
     EXPECT_EQ(workers[1].error, "");
     expect_result(place, job, record);
-    // What the dead one had used, as far as it could say, is on the bill.
+    // The bill has the dead worker's use, as far as it could tell.
     EXPECT_EQ(bill(*place.open()->store.blobs, record, {})["workers"], ended ? 1 : 2);
   }
 }

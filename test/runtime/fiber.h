@@ -41,8 +41,8 @@ class Fiber {
   void enter();
   void leave();
 
-  // What the compiler's run-time library keeps for a thread about exceptions that are being
-  // handled: a fiber that gives way inside of a catch block takes it along.
+  // State of the compiler's run-time library about exceptions that a thread is handling: a fiber
+  // that gives way inside of a catch block takes it along.
   struct Exceptions {
     void* caught = nullptr;
     unsigned int uncaught = 0;
@@ -54,7 +54,7 @@ class Fiber {
   Exceptions exceptions_;
   bool ended_ = false;
   bool waits_for_mutex_ = false;
-  // What sanitizers need to follow a switch of stacks.
+  // Fields that sanitizers need to follow a switch of stacks.
   [[maybe_unused]] void* own_shadow_ = nullptr;
   [[maybe_unused]] void* caller_shadow_ = nullptr;
   [[maybe_unused]] const void* caller_stack_ = nullptr;

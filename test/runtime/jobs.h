@@ -259,8 +259,8 @@ struct Job {
     };
   }
 
-  // What the model must be: of fresh reads, what a replay of their record gives. Adds to `findings`
-  // what is wrong with the record.
+  // The expected model: for fresh reads, that of a replay of their record. Adds to `findings` what
+  // is wrong with the record.
   std::string expected_of(const Result& result, std::vector<std::string>& findings) const {
     if (!kind.moving) return expected;
     try {

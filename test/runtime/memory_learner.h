@@ -99,7 +99,7 @@ struct MemoryModel {
   std::vector<std::string> memory;
 };
 
-// What all rounds give, shard after shard on one thread.
+// The model after all rounds, shard after shard on one thread.
 inline MemoryModel serial_memory_model(const data::Part& part, std::int64_t max_iter) {
   MemoryLearner learner(max_iter);
   learner.attach({&part, nullptr, 0, false, nullptr});

@@ -21,7 +21,7 @@
 
 namespace meanwhile::runtime {
 
-// What befalls calls. Called from any thread.
+// Hooks around calls. Called from any thread.
 struct Hooks {
   // Before and after each call, with what is asked ("get", "put", "list", "remove", "push",
   // "lease", "renew", "drop") and of what. May block or throw. A put under a condition is a put.

@@ -1,4 +1,4 @@
-// What may befall a simulated worker and its operations on the store, and how often it did.
+// Faults of a simulated worker and its operations on the store, and how often they happened.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ void SimWorker::start(Activity activity, std::function<void()> body) {
   strand.fiber = std::make_unique<Fiber>(std::move(body));
 }
 
-// What work() of worker.cc does, on fibers.
+// The loop of work() in worker.cc, on fibers.
 void SimWorker::work() {
   try {
     if (auto ended = find_ended(store_, job_)) {

@@ -94,7 +94,7 @@ class SimWorld {
   // The same for computing, which takes a slow machine longer.
   void compute(double seconds);
 
-  // What befalls an operation of `worker`.
+  // The fault of an operation of `worker`.
   struct Fate {
     enum class Death { kNone, kBefore, kInFlight, kAfter } death = Death::kNone;
     double request_s = 0, reply_s = 0, again_s = -1;

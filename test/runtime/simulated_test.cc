@@ -97,7 +97,7 @@ TEST(Simulated, AnOldHistoryIsNotPutOverANewerOne) {
   EXPECT_EQ(run.counts.stops, 1);
 }
 
-// Of a damaged update no copy would stay: the first one is at the store.
+// A copy of a damaged update would not stay: the first one is at the store.
 TEST(Simulated, DamagedUpdatesAndSumsAreMadeAgain) {
   for (const int shards : {4, 12}) {
     const SimJob job(Job(toy({.max_iter = 4}), shards));

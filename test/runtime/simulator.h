@@ -28,7 +28,7 @@ class SimJob {
 // A learner with shard memory, and what all rounds give on one thread.
 Job memory_job(std::int64_t max_iter, int shards);
 
-// What happens in a run.
+// Faults planned for a run.
 struct SimPlan {
   std::uint64_t seed = 0;
   int workers = 1;
@@ -62,7 +62,7 @@ Simulation simulate(const SimJob& job, const SimPlan& plan, bool trace = false);
 class Simulator {
  public:
   Simulation run(std::uint64_t seed, bool trace = false);
-  // What the seed does, in a line.
+  // Describes the plan of a seed, in a line.
   std::string describe(std::uint64_t seed);
 
  private:

@@ -32,7 +32,7 @@ AzureAccount account(const std::string& connection_string) {
   return azure_account(location(), credentials);
 }
 
-// What is wrong with it; secrets are never shown.
+// The message about wrong credentials; secrets are never shown.
 std::string wrong(const Credentials& credentials) {
   const std::string message =
       error_of(ErrorKind::kUsage, [&] { azure_account(location(), credentials); });

@@ -1,4 +1,4 @@
-// What becomes of answers that fail, on a server that gives them on purpose.
+// Answers that fail, by a server that gives them on purpose.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -180,7 +180,7 @@ TEST_F(AzureFaults, ARefusalShowsNoSecretThatTheServerEchoes) {
                 AllOf(HasSubstr("HTTP 403 AuthenticationFailed"), HasSubstr("request req-1"),
                       Not(HasSubstr("MDEyMzQ1")), Not(HasSubstr("c2VjcmV0")),
                       Not(HasSubstr("Detail")), Not(HasSubstr("MAC"))));
-    // What came after "SharedKey acc:" in the request.
+    // The text after "SharedKey acc:" in the request.
     const std::string request = requests().at(0);
     if (const std::size_t at = request.find("SharedKey acc:"); at != request.npos) {
       EXPECT_THAT(message, Not(HasSubstr(request.substr(at + 14, 20))));

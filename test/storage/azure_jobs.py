@@ -191,7 +191,7 @@ def check_cancel_with_running_workers(box):
     box.run(f"submit {LONG} --lease 2 --store {url} --quiet")
     with box.workers(url, [None] * 3) as running:
         wait_for_steps(box, url)
-        # What is at the server meanwhile has no secrets either.
+        # The blobs at the server have no secrets either.
         blobs = [box.account.get(f"{box.account.blobs}/{box.container}/{name}", "").decode(errors="replace")
                  for name in box.account.blob_names(box.container) if name.endswith("job.json") or "/live/" in name]
         expect(len(blobs) >= 2, blobs)

@@ -100,7 +100,7 @@ class AzureServer : public ::testing::Test {
   Location where() const {
     return location(::testing::UnitTest::GetInstance()->current_test_info()->name());
   }
-  // What reading a blob throws; it never holds what opens the account.
+  // The error of reading a blob; it never holds what opens the account.
   std::string refusal(const Credentials& credentials) {
     const std::string message =
         input_error_of([&] { open(credentials, hasty()).blobs->get("blob"); });

@@ -46,7 +46,7 @@ TEST(AzureSign, DatesGoAndCome) {
   }
 }
 
-// What is signed was written by hand after the specification, and signed with another program.
+// The text to sign was written by hand after the specification, and signed with another program.
 TEST(AzureSign, SharedKeySignsWhatTheSpecificationSays) {
   const Signable request{.method = "PUT",
                          .path = "/acc/box/a%20b",

@@ -1,5 +1,5 @@
-// What every store must do: one suite for all. Each test opens places of its own, so that tests may
-// run at the same time, and on a store that keeps what earlier runs left.
+// The contract of every store: one suite for all. Each test opens places of its own, so that tests
+// may run at the same time, and on a store that keeps what earlier runs left.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the cases of the conformance suite share.
+// The common part of the cases of the conformance suite.
 #pragma once
 
 #include <fmt/format.h>

@@ -55,11 +55,11 @@ class Dice {
   std::map<std::pair<Fault, std::string>, std::uint32_t> asked_;
 };
 
-// What is shown of each blob: one for gets, one for lists. T has an etag.
+// The version of each blob that is shown: one for gets, one for lists. T has an etag.
 template <class T>
 class View {
  public:
-  // What to show of a blob that is `now` so. `asks` says how often a new one is withheld.
+  // The version to show of a blob that is `now` so. `asks` says how often a new one is withheld.
   template <class Asks>
   std::optional<T> shown(const std::string& name, const T& now, Asks&& asks) {
     State& state = states_[name];

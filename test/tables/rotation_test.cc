@@ -40,7 +40,7 @@ TEST(Rotation, GivesEveryShardEveryBlockOnceInARound) {
   }
 }
 
-// What a worker has to send: blocks go to the shard before alone.
+// Blocks that a worker sends go to the shard before alone.
 TEST(Rotation, HandsABlockToTheShardBefore) {
   for (const int shards : kShards) {
     const Rotation rotation(shards, 5, 2);

@@ -92,7 +92,7 @@ TEST_P(TablesOfAllKinds, AddUpAsPlainNumbersDoInAnyOrderOfArrival) {
               auto by = static_cast<T>(static_cast<int>(random() % 7) - 3);
               if constexpr (std::is_same_v<T, double>) by /= 3;
               const auto at = static_cast<std::size_t>(row * kWidth + column);
-              // What one shard adds to a cell is added in the order of its calls.
+              // Additions of one shard to a cell are added in the order of its calls.
               if (added[at][static_cast<std::size_t>(shard)] != 0) return;
               if (i % 5 == 0) {
                 std::vector<T> whole(kWidth, T{0});

@@ -1,5 +1,6 @@
-// What every transport must do, and both exchanges over it: one suite for all. A case is run by
+// The contract of every transport, and both exchanges over it: one suite for all. A case is run by
 // every worker of a job at once, with its own end of the transport, and throws where something is
+// wrong.
 // wrong.
 #pragma once
 

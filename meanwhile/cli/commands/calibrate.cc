@@ -142,14 +142,14 @@ int Calibrate::measure(const Context& context, transport::Transport* transport) 
   std::string text = "# Made by 'meanwhile calibrate'. Seconds, bytes, operations a second.\n";
   text += plan::to_toml(machine);
   base::write_file(out_, text);
-  // What was learned from runs with the profile before was of that one.
+  // The history of runs belongs to the profile before.
   std::error_code error;
   fs::remove(plan::history_path(out_), error);
   context.console.say(summary(machine, base::now_s() - begin_s));
   return kExitDone;
 }
 
-// Of a wait or a request.
+// Formats the time of a wait or a request.
 std::string short_time(double seconds) {
   return seconds < 0.01 ? fmt::format("{:.1f} µs", 1e6 * seconds) : duration(seconds);
 }

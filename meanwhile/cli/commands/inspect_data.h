@@ -1,4 +1,4 @@
-// What can be said of a data set by looking at it once.
+// Describes a data set after one pass over it.
 #pragma once
 
 #include "meanwhile/data/dataset.h"

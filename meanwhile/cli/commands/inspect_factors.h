@@ -1,4 +1,4 @@
-// What can be said of a factor graph by looking at it once.
+// Describes a factor graph after one pass over it.
 #pragma once
 
 #include "meanwhile/base/json.h"

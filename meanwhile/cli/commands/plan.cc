@@ -112,7 +112,7 @@ std::vector<int> Plan::workers() const {
   return parse_workers("--workers", fmt::format("1..{}", most));
 }
 
-// What was off in the past, or what the profile says, or a guess.
+// The error of past runs, or the profile's, or a guess.
 double Plan::error() const {
   constexpr double kGuess = 0.3;
   const auto past = flags_.history().error(flags_.entry().name);

@@ -62,7 +62,7 @@ const char* stealing_text(Stealing stealing) {
   return stealing == Stealing::kNeighbour ? "replicas 2" : "yes";
 }
 
-// What is below a millisecond counts here: rounds are short.
+// Times below a millisecond count here: rounds are short.
 std::string seconds_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : duration(seconds);
 }

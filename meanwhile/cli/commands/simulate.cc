@@ -183,7 +183,7 @@ class Simulate {
                       outcome.ratio);
   }
 
-  // What is asked for, in words.
+  // The faults that were asked for, in words.
   std::string faults_text() const {
     std::string text = fmt::format("{}, seed {}: work varies by {:.3g} %",
                                    base::counted(workers_, "worker"), seed_, 100 * faults_.jitter);

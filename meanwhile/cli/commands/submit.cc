@@ -76,7 +76,7 @@ class Submit {
   }
 
  private:
-  // What one worker is expected to take, and as many as are nearly as fast as any: an object with
+  // Predicted time of one worker, and of as many as are nearly as fast as any: an object with
   // "machine" and "points", or with "not" and the reason.
   static Json predicted(const plan::Machine& machine, const runtime::SubmittedRun& run) {
     const plan::Job job{run.submitted.job.learner, run.shape, run.course};

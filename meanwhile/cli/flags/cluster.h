@@ -10,7 +10,7 @@
 
 namespace meanwhile::cli {
 
-// What the launcher says in the environment, before MPI has started.
+// The launcher's settings from the environment, before MPI has started.
 struct Launched {
   bool by_mpi = false;
   int rank = 0, size = 1;

@@ -89,7 +89,7 @@ class FlagTable {
   // A flag that is no longer known: throws Error(kUsage) with `message`. The help does not show it.
   void gone(const std::string& name, const std::string& message) const;
 
-  // What there is, for shell completion.
+  // All flags, for shell completion.
   struct FlagEntry {
     std::string name, help;
     std::vector<std::string> choices;

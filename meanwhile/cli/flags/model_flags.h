@@ -1,4 +1,4 @@
-// What predict, transform and evaluate share: a model, data, and how to run.
+// Flags that predict, transform and evaluate share: a model, data, and how to run.
 #pragma once
 
 #include <memory>

@@ -63,7 +63,7 @@ std::vector<int> parse_workers(const std::string& flag, const std::string& text)
       throw Error(ErrorKind::kUsage, "{}: {}: ends before it begins; expected such as 1..128", flag,
                   item);
     }
-    // Of a long range all to begin with, then steps of a few thousandths.
+    // A long range is tried number by number at first, then in steps of a few thousandths.
     for (int w = first; w <= last; w += std::max(1, w / kMostOneByOne)) workers.insert(w);
     workers.insert(last);
     at = end + 1;

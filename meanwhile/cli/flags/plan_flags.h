@@ -1,4 +1,4 @@
-// What a job is and where it would run, for the commands that only think about it.
+// Flags that describe a job and where it would run, for commands that only plan it.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What the program does before the first round, such as "reading points.csv".
+  // Shows what the program does before the first round, such as "reading points.csv".
   void step(const std::string& what);
   void round(const job::RoundEvent& event);
   // Leaves the terminal's line empty.

@@ -1,5 +1,5 @@
-// What the columns of a CSV file hold, found from the first part of it. The start of a file is the
-// same for every worker, so all of them find the same.
+// Kinds of the columns of a CSV file, found from its first part. The start of a file is the same
+// for every worker, so all of them find the same.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr std::int64_t kLookedAtRecords = 10'000;
 struct CellCounts {
   std::int64_t missing = 0, numbers = 0, booleans = 0, dates = 0, words = 0;
   bool decimal_commas = true;  // every word is a number with a comma for a point
-  // Of the numbers: the range, and the largest change that float32 would make.
+  // Range of the numbers, and the largest change that float32 would make.
   double low = 0, high = 0, changed = 0;
   bool counts_up = true;  // 0, 1, 2, ...: an index
 

@@ -18,7 +18,7 @@ struct CsvLayout {
   std::vector<TableField> fields;
   bool label_is_word = false;
   std::size_t header_bytes = 0;  // before the first row
-  // What raw rows hold: the columns of this file, or those of the model.
+  // The columns that raw rows hold: those of this file, or those of the model.
   TableSchema table;
   std::vector<std::string> notes;
 

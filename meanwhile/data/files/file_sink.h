@@ -24,7 +24,7 @@ class FileSink : public RowSink<T> {
   Place reserve(RowChunk<T>& chunk) override;
   void put(const RowChunk<T>&, const Place&) override {}
 
-  // Of a table: what was counted in all rows.
+  // Counts of a table over all rows.
   const TableCounts& counts() const { return totals_.table; }
   std::int64_t rows() const { return static_cast<std::int64_t>(totals_.rows); }
   // Reads rows [first, first + count) of `width` values back, with labels and weights. REQUIRES:

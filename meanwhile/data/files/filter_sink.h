@@ -17,8 +17,8 @@ struct SomeRows {
   Dataset data;                // columns and names are those of the whole data set
   std::vector<RowRange> rows;  // their numbers in the whole data set, in order
   Whole whole;
-  // Of a table, whose rows are raw still: what was counted in all rows of the data set, and the
-  // counts whose numbers of levels the rows have.
+  // For a table, whose rows are raw still: counts over all rows of the data set, and the counts
+  // whose numbers of levels the rows have.
   TableCounts counts = {}, numbering = {};
 };
 

@@ -11,7 +11,7 @@
 
 namespace meanwhile::data {
 
-// What a column of a file is for.
+// The use of a column of a file.
 struct TableField {
   ColumnRole role = ColumnRole::kIgnored;
   ColumnKind kind = ColumnKind::kNumber;

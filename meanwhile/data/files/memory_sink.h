@@ -19,7 +19,7 @@ class MemorySink : public RowSink<T> {
   void put(const RowChunk<T>& chunk, const Place& place) override;
   // The data set; of a table, raw rows. REQUIRES: called last.
   Dataset finish(RowsDescription description);
-  // Of a table: what was counted in all rows.
+  // Counts of a table over all rows.
   const TableCounts& counts() const { return totals_.table; }
 
  private:

@@ -3,7 +3,7 @@
 // weights; in capitals or not. A sparse matrix that SciPy saved (data, indices, indptr, shape) is
 // rows of sparse features.
 //
-// Of the archive, the directory at its end counts: names, sizes and places of the members. Members
+// The directory at the end of the archive counts: names, sizes and places of the members. Members
 // are stored or deflated.
 #include <zlib.h>
 

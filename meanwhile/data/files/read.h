@@ -17,7 +17,7 @@ struct Reader;
 
 enum class DType { kFloat32, kFloat64 };
 
-// What becomes of rows that lack a value for which a model's schema has no fill.
+// Treatment of rows that lack a value for which a model's schema has no fill.
 enum class Incomplete {
   kAsTrained,  // what ReadOptions::missing said in training
   kDrop,       // they are left out

@@ -1,4 +1,4 @@
-// What text formats of sparse rows without a header have in common: a row is a line, and one parser
+// The common part of text formats of sparse rows without a header: a row is a line, and one parser
 // reads all files.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What the columns of a file are for, once their names and kinds are known: the part of reading a
-// table that all of its formats share.
+// The use of each column of a file, once names and kinds are known: the part of reading a table
+// that all of its formats share.
 #pragma once
 
 #include <string>

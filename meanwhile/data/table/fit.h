@@ -23,9 +23,9 @@ TableSchema fit(TableSchema read, const TableCounts& counts, std::size_t max_lev
 // names every column that lacks some.
 void check_missing(const TableSchema& read, const TableCounts& counts, std::int64_t rows);
 
-// What a user should know of a table that was read for training, and of one that was read for a
-// model with `schema`: levels that were merged or are new, cells that were filled, rows that were
-// left out.
+// Notes for the user on a table that was read for training, and on one that was read for a model
+// with `schema`: levels that were merged or are new, cells that were filled, rows that were left
+// out.
 std::vector<std::string> training_notes(const TableSchema& schema, const TableCounts& counts,
                                         std::int64_t rows);
 std::vector<std::string> matching_notes(const TableSchema& schema, const TableCounts& counts,

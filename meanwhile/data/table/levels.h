@@ -1,4 +1,4 @@
-// What is counted of a table while its rows are read: levels of categories, missing cells.
+// Counts made of a table while its rows are read: levels of categories, missing cells.
 #pragma once
 
 #include <cstddef>

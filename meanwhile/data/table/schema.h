@@ -28,7 +28,7 @@ enum class ColumnKind : std::uint8_t {
   kText,      // a column for each word: how often it occurs
 };
 
-// What becomes of rows that lack a value.
+// Treatment of rows that lack a value.
 enum class Missing : std::uint8_t {
   kError,
   kDrop,       // training leaves them out
@@ -60,8 +60,7 @@ struct TableSchema {
   std::int64_t unnamed = 0;
   int ngrams = 1;  // kText: up to so many words in a row are a word, too
 
-  // What is done to encoded values (weigh.h): the first two are empty, or one for each encoded
-  // column.
+  // Weighting of encoded values (weigh.h): the first two are empty, or one for each encoded column.
   std::vector<double> scales = {};  // a value is divided by its scale
   std::vector<double> idf = {};     // a value is multiplied by it: the inverse document frequency
   bool normalize = false;           // the values of a row are divided by their Euclidean length

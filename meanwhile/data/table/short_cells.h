@@ -60,7 +60,7 @@ struct ShortText {
   }
 };
 
-// What short texts mean as cells. Holds some thousands at most.
+// Meanings of short texts as cells. Holds some thousands at most.
 template <class T>
 class ShortCells {
  public:

@@ -12,7 +12,7 @@
 
 namespace meanwhile::data {
 
-// What a chunk of a file says beside its documents.
+// Facts of a chunk of a file beside its documents.
 struct DocumentExtras {
   std::vector<double> labels, weights;   // one a document, or empty
   std::vector<std::string> label_words;  // one a document, or empty

@@ -99,7 +99,7 @@ class Belief final : public RoundLearner {
   std::vector<double> field_, belief_;
   std::vector<std::int64_t> field_zeros_, zeros_;  // empty: there are none
   std::int64_t version_ = 0;  // of the beliefs: counts the rounds here that changed them
-  // Of residual: variables whose beliefs the last round changed, and the variable of each value.
+  // For residual: variables whose beliefs the last round changed, and the variable of each value.
   std::vector<std::uint32_t> changed_, owner_;
   std::vector<double> marginals_, found_;  // of the best attempt, and of the last one
   struct Worst {

@@ -1,4 +1,4 @@
-// What a worker keeps of a shard between rounds. All of it can be made again from rows, beliefs and
+// A worker's cache of a shard between rounds. All of it can be made again from rows, beliefs and
 // the shard's memory, and is the same then.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Belief::Cached {
   ShardFactors factors;
   std::vector<std::uint32_t> all;  // 0 .. factors - 1
 
-  // Of residual: the messages as they would be made now, and how far they are from those in the
+  // For residual: the messages as they would be made now, and how far they are from those in the
   // memory; those of beliefs of this version. Another worker may have had the shard since then.
   std::vector<double> candidate, weight;
   std::vector<float> residual;
@@ -42,7 +42,7 @@ inline double change_of(const Made& now, const double* before) {
   }
   return change;
 }
-// Of a ratio: the change of its logarithm, which is no less.
+// Change of the logarithm of a ratio, which is no less.
 inline double change_of(double now, double before) { return std::abs(now - before); }
 
 // The message that is sent: part of the old one is kept, in logarithms.

@@ -13,7 +13,7 @@
 // reached, the one with the largest Bethe log Z is the result: the lowest minimum of Bethe's free
 // energy that is known. An attempt fails when it stalls or is out of sweeps.
 //
-// What looks converged is checked: a round makes every message anew from the same beliefs, without
+// Apparent convergence is checked: a round makes every message anew from the same beliefs, without
 // damping, and the attempt has converged only if none would change by more than the tolerance.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace meanwhile::learn::belief {
 
-// What a round does.
+// The work of a round.
 enum class Step {
   kFacts,   // facts of the graph
   kFields,  // factors of one variable
@@ -61,7 +61,7 @@ double bin_floor(std::int64_t bin);
 // Messages of a graph for which a second attempt is made although the first one converged.
 inline constexpr std::int64_t kSecondOpinion = 1 << 20;
 
-// What a round found.
+// Findings of a round.
 struct Found {
   double residual = 0;    // the largest change of a message, before damping
   std::int64_t sent = 0;  // messages
@@ -78,7 +78,7 @@ class Course {
   std::int64_t order() const { return order_; }  // of kSweep
   double threshold() const { return threshold_; }
   double residual() const { return residual_; }  // as it was last known
-  // Of the present attempt.
+  // Sweeps of the present attempt.
   double sweeps() const;
   std::int64_t messages() const { return messages_; }
   std::int64_t orders() const { return orders_; }
@@ -121,7 +121,7 @@ class Course {
 
   bool fresh_ = true, converged_ = false;
   std::int64_t sent_ = 0;
-  // Of kSweep: the order is gone through backwards, then forwards, and so on.
+  // For kSweep: the order is gone through backwards, then forwards, and so on.
   std::int64_t order_ = 0;
   bool backwards_ = true;
   double pass_residual_ = 0;  // the largest since the last turn

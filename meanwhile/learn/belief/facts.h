@@ -1,5 +1,5 @@
-// What all workers know of a factor graph before the first message: the sum of what the rows of
-// each shard tell, by one round of the exchange.
+// Facts of a factor graph that all workers know before the first message: the sum of what the rows
+// of each shard tell, by one round of the exchange.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ struct Facts {
 inline double on_grid(double value, double rounding) { return (value + rounding) - rounding; }
 
 exchange::UpdateShape facts_shape(std::int64_t variables);
-// What the rows of one shard add. REQUIRES: check_row() has passed for each.
+// Adds the facts of the rows of one shard. REQUIRES: check_row() has passed for each.
 void add_facts(const data::Sparse<double>& rows, data::RowRange range, std::int64_t variables,
                exchange::Update& update);
 // THROWS Error(kInput) when rows contradict each other, or a variable is in none.

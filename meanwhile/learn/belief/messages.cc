@@ -4,7 +4,8 @@ namespace meanwhile::learn::belief {
 
 namespace {
 
-// Of all cavities of a factor together: with entries of at least kLeastEntry, products stay normal.
+// Limit for all cavities of a factor together: with entries of at least kLeastEntry, products stay
+// normal.
 constexpr double kCavityNats = 600;
 
 // `but`: cavities that are left out. Variables of one state say nothing, so they do not count.

@@ -1,6 +1,6 @@
 // New messages of a shard from present beliefs and messages.
 //
-// What a factor hears from a variable (its cavity) is the variable's belief less the factor's own
+// A cavity, the message from a variable to a factor, is the variable's belief less the factor's own
 // message: a subtraction of exact sums. Hard zeros are counted apart, so that nothing infinite is
 // ever subtracted. In the memory a hard zero is -infinity.
 //
@@ -29,7 +29,7 @@ namespace meanwhile::learn::belief {
 
 inline constexpr double kHardZero = -std::numeric_limits<double>::infinity();
 
-// What messages are made from. Borrowed.
+// The input of messages. Borrowed.
 struct Present {
   const Facts& facts;
   const ShardFactors& shard;

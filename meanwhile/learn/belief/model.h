@@ -1,4 +1,4 @@
-// What belief propagation found, as a model that is its own answer.
+// The result of belief propagation, as a model that is its own answer.
 #pragma once
 
 #include <cstdint>

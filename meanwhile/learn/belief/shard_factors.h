@@ -11,7 +11,7 @@
 
 namespace meanwhile::learn::belief {
 
-// Of an update that is sent as pages of values, so that a shard sends the pages it touches alone.
+// Size of a page of an update, so that a shard sends only the pages it touches.
 inline constexpr std::int64_t kPageValues = 256;
 
 // Workers that touch a page of beliefs, on average, if worker w has the factors of_workers[w], and
@@ -32,8 +32,8 @@ struct ShardFactors {
   // kLeastEntry.
   std::vector<std::uint64_t> table_start;
   std::vector<double> tables;
-  // Of ratios: the entries of states (0, 1), (1, 0), (1, 1) over that of (0, 0); with
-  // kVectorPadding numbers behind the last ones.
+  // Ratios: the entries of states (0, 1), (1, 0), (1, 1) over that of (0, 0); with kVectorPadding
+  // numbers behind the last ones.
   std::vector<double> b, c, d;
   std::vector<double> log_scale;  // of each factor: what the table was divided by
 

@@ -1,4 +1,4 @@
-// What all workers make of the sum of a round: the next beliefs.
+// Absorbs the sum of a round of belief propagation: the next beliefs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,9 +73,9 @@ void Belief::take_fields(const exchange::Update& total) {
   });
 }
 
-// Of states that are equally likely, variables on their own would take one each, and together a
-// state that is not likely at all. A little more or less for every state, the same in every run,
-// makes one of them the likeliest.
+// Variables with equally likely states would take one each, and together a state that is not likely
+// at all. A little more or less for every state, the same in every run, makes one of them the
+// likeliest.
 void Belief::break_ties() {
   constexpr double kMost = 0x1p-27;
   const base::Random random(0, base::Purpose::kSeeding, 0, 0);

@@ -75,7 +75,7 @@ HWY_INLINE Vec log_ratio(Vec a, Vec b) {
       hn::Mul(whole, set(0x1.62e42feep-1)));
 }
 
-// Of x > 0 that is normal.
+// REQUIRES: x > 0 and normal.
 HWY_INLINE Vec log(Vec x) { return log_ratio(x, set(1)); }
 
 }  // namespace meanwhile::learn::belief::HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// What a shard does in a round of messages.
+// The work of a shard in a round of messages.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@ namespace meanwhile::learn::belief {
 namespace {
 
 constexpr int kSums = 0, kResidual = 1, kZeros = 2;
-// Of a round of residual.
+// Places in the update of a round of residual.
 constexpr int kHistogram = 2, kZeroChanges = 3;
 
 // Puts the shard's largest residual into its block.

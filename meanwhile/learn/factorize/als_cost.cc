@@ -1,4 +1,4 @@
-// What alternating least squares costs, from the shape of the data alone.
+// Cost of alternating least squares, from the shape of the data alone.
 #include <algorithm>
 
 #include "meanwhile/learn/factorize/als.h"

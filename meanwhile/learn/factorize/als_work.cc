@@ -1,4 +1,4 @@
-// What shards do in the rounds of alternating least squares.
+// The work of shards in the rounds of alternating least squares.
 #include <algorithm>
 
 #include "meanwhile/learn/factorize/als.h"
@@ -153,7 +153,7 @@ void Als::work_users(int shard, exchange::Update& update) {
   }
   if (!is_explicit()) add_gram(mine, width_, sums.subspan(4));
 
-  // What is left for the items, of the users as they are now.
+  // The part that the users, as they are now, leave for the items.
   ShardItems made;
   const ShardItems& items = by_item(shard, made);
   std::vector<float> row(width_);

@@ -12,7 +12,7 @@ namespace meanwhile::learn::factorize {
 
 namespace {
 
-// What the first line says of values: none are listed for pattern.
+// Reads from the first line whether there are values: none are listed for pattern.
 bool has_values(data::NumberText& text) {
   std::string banner(text.at_end() ? std::string_view() : text.take_line());
   std::transform(banner.begin(), banner.end(), banner.begin(), [](char c) {
@@ -56,7 +56,7 @@ RatingList read_matrix_market(const std::filesystem::path& path) {
   }
   text.next_line();
   RatingList list;
-  // What a file says of itself is not believed before it was read.
+  // A size that a file claims is not believed before that much was read.
   for (std::int64_t i = 0; i < count;) {
     if (text.at_end()) text.fail(fmt::format("ends after {} of {} ratings", i, count));
     if (text.at_line_end()) {

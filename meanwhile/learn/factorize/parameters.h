@@ -13,13 +13,13 @@ enum class Solver { kAls, kSgd };
 inline constexpr Named<Solver> kSolvers[] = {{Solver::kAls, "als"}, {Solver::kSgd, "sgd"}};
 constexpr std::span<const Named<Solver>> names(Solver) { return kSolvers; }
 
-// What a rating is: a grade to be predicted, or a count of how often a user took an item.
+// Meaning of a rating: a grade to be predicted, or a count of how often a user took an item.
 enum class Feedback { kExplicit, kImplicit };
 inline constexpr Named<Feedback> kFeedbacks[] = {{Feedback::kExplicit, "explicit"},
                                                  {Feedback::kImplicit, "implicit"}};
 constexpr std::span<const Named<Feedback>> names(Feedback) { return kFeedbacks; }
 
-// What becomes of ratings of an item by a user that are listed again.
+// Treatment of ratings of an item by a user that are listed again.
 enum class Duplicates { kAuto, kLast, kSum, kMean, kRefuse };
 inline constexpr Named<Duplicates> kDuplicates[] = {{Duplicates::kAuto, "auto"},
                                                     {Duplicates::kLast, "last"},

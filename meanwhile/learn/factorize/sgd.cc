@@ -248,7 +248,7 @@ void Sgd::work_step(int shard, Users users, exchange::Update& update) {
   }
 }
 
-// What is known of users goes to the model; and the objective of the model.
+// Gathers the users' factors for the model, and the objective of the model.
 void Sgd::work_gather(int shard, Users users, exchange::Update& update) {
   const std::size_t factors = trained_.n_factors;
   const std::int64_t first = first_user_[size(shard)];

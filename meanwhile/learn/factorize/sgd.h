@@ -19,7 +19,7 @@
 
 namespace meanwhile::learn::factorize {
 
-// What the coming round does: counts ratings, begins the memory of shards, takes a step of the
+// The work of the coming round: counts ratings, begins the memory of shards, takes a step of the
 // rotation, collects what shards know of their users.
 enum class SgdStage { kCount, kBegin, kStep, kGather };
 inline constexpr Named<SgdStage> kSgdStages[] = {{SgdStage::kCount, "count"},

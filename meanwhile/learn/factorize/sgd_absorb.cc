@@ -1,4 +1,4 @@
-// What absorb() makes of totals: see sgd.cc.
+// Absorbs the totals of SGD by rotation: see sgd.cc.
 #include <algorithm>
 #include <bit>
 #include <cmath>

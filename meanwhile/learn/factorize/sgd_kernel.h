@@ -30,7 +30,7 @@ struct TileRating {
   float value = 0;
 };
 
-// What a row has beside its factors.
+// Numbers of a row beside its factors.
 struct SgdRow {
   float bias = 0;
   float squares = 1;

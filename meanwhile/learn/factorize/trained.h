@@ -1,4 +1,4 @@
-// What factorize learns, whatever solver did: factors and biases of users and items, by name.
+// The model of factorize, whichever solver made it: factors and biases of users and items, by name.
 //
 //   prediction of (user, item) = mean + user bias + item bias + user factors . item factors
 //

@@ -40,7 +40,7 @@ bool is_directed(const data::Edges& edges, const GraphInput& input, Direction di
   return *edges.directed;
 }
 
-// What was found in the files, and what became of it; nothing where all is plain.
+// Notes on the files and what was done with their oddities; none where all is plain.
 void note_facts(const Facts& facts, const GraphInput& input, std::vector<std::string>& notes) {
   std::string text;
   const auto add = [&](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };

@@ -16,7 +16,7 @@
 
 namespace meanwhile::learn::graph {
 
-// What a program may know of a vertex.
+// Facts of a vertex that a program may use.
 struct VertexFacts {
   double weight = 0;        // of all edges that leave it
   double share = 0;         // 1 / weight, or 0 where that is 0
@@ -24,7 +24,7 @@ struct VertexFacts {
   double given = 0;         // what a file gives to the vertex; see RoundsOptions
 };
 
-// What is the same for all vertices in a round.
+// Facts that all vertices share in a round.
 struct RoundFacts {
   std::int64_t round = 1, vertices = 0;
   double stuck = 0;  // the sum of the first values of vertices that no edge leaves
@@ -41,7 +41,7 @@ concept VertexProgram = requires(const P& program, Values values, ConstValues su
   { program.width() } -> std::convertible_to<int>;
   // The value before the first round.
   program.begin(values, facts, round);
-  // What neighbours see of a value, into the first argument.
+  // Writes the part of a value that neighbours see into the first argument.
   program.send(values, sum, facts);
   // One number that arrives over an edge of this weight.
   { program.gather(number, number) } -> std::convertible_to<double>;

@@ -1,4 +1,4 @@
-// What the entries of vertex programs share.
+// The common part of the entries of vertex programs.
 #pragma once
 
 #include <memory>

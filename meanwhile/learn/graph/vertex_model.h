@@ -18,7 +18,7 @@ struct VertexAnswer {
   std::string header;  // of the CSV form, after "id,"
   // The text of a vertex behind its id and a comma. `values`: those of the vertex.
   std::function<std::string(const VertexIds& ids, const double* values)> text;
-  // What can be said of all values; `width` for each vertex.
+  // Describes all values; `width` for each vertex.
   std::function<Json(const VertexIds& ids, const std::vector<double>& values)> describe;
 };
 

@@ -171,7 +171,7 @@ void VertexRounds::work(int number, ShardMemory& /*memory*/, exchange::Update& u
   }
 }
 
-// What the shards have for the vertices of a stretch, added up; nothing before list_sums().
+// Sums of the shards for the vertices of a stretch; nothing before list_sums().
 std::span<const double> VertexRounds::own_sums(std::size_t stretch, int thread) {
   if (row_sums_.empty()) return {};
   std::vector<const double*> sums(held_.size());

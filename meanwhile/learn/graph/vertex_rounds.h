@@ -24,7 +24,7 @@
 
 namespace meanwhile::learn::graph {
 
-// What a file gives to some vertices: a number for each, by the text of its id.
+// Values that a file gives to some vertices: a number for each, by the text of its id.
 struct Given {
   std::vector<std::string> ids = {};
   std::vector<double> values = {};
@@ -100,7 +100,7 @@ class VertexRounds : public RoundLearner {
     std::size_t shard = 0;
     std::int64_t begin = 0, end = 0;
   };
-  // What a shard adds to the tail.
+  // A shard's part of the tail.
   struct Tail {
     double stuck = 0, change = 0;
   };
@@ -117,7 +117,7 @@ class VertexRounds : public RoundLearner {
   void take_given();
   std::span<const double> own_sums(std::size_t stretch, int thread);
   std::int64_t hash_of_given() const;
-  // What vertices of a stretch send, to the shards that keep their sums.
+  // Sends the vertices of a stretch to the shards that keep their sums.
   void send_to_shards(std::size_t stretch);
   // Runs use(begin, end, own_sums), which returns the change, on the vertices that this worker
   // needs; tails of its shards are made from what it returns.

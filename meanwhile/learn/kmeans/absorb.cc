@@ -1,5 +1,5 @@
-// What k-means makes of the summed updates of a round: the next centres, what became of empty
-// clusters, whether to stop, and what the record says.
+// Absorbs the summed updates of a round of k-means: the next centres, the treatment of empty
+// clusters, whether to stop, and the record.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -187,7 +187,7 @@ Outcome KMeans::absorb_batch(std::span<const double> total) {
   if (lower) progress_.lowest = progress_.smoothed;
   progress_.since_lowest = lower ? 0 : progress_.since_lowest + 1;
 
-  // Of rows that all weighed 1: no node knows the weights of all.
+  // The objective is for rows that all weigh 1: no worker knows the weights of all.
   outcome.objective = progress_.smoothed * rows;
   outcome.record = record(total, shift);
   const double scale = metric_ == Metric::kEuclidean ? mean : 2 * mean;

@@ -57,7 +57,7 @@ struct AssignScratch {
   std::vector<Moved> moved;  // by the last call of assign() with labels known
 };
 
-// What happened, for the record.
+// Counts of what happened, for the record.
 struct AssignCount {
   std::int64_t searched = 0;  // rows that were not decided by bounds
   std::int64_t compared = 0;  // exact comparisons with centres, beyond the one with the own

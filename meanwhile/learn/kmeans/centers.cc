@@ -8,7 +8,7 @@ namespace meanwhile::learn::kmeans {
 
 namespace {
 
-// What is known of the centres about the shift before they are packed.
+// Measures of the centres about the shift before they are packed.
 struct Measured {
   std::vector<double> norm2;  // |c'|^2
   double largest = 0;         // of |c'_j|

@@ -1,4 +1,4 @@
-// What k-means costs, from the shape of the data alone.
+// Cost of k-means, from the shape of the data alone.
 //
 // Counted are the 2 N K D operations of the distances; sums and the choice of the nearest are in
 // the rate at which a machine does them. Bounds spare distances in later rounds of data that has

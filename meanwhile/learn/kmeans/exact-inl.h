@@ -74,7 +74,7 @@ HWY_INLINE double canonical_sum(const T* HWY_RESTRICT x, std::int64_t D, Term te
   return lanes[0];
 }
 
-// What the nearest centre minimises; c is padded to kLanes.
+// The value that the nearest centre minimises; c is padded to kLanes.
 template <class T>
 HWY_INLINE double value_of(Metric metric, const T* x, const double* HWY_RESTRICT c,
                            std::int64_t D) {

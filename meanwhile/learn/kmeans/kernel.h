@@ -23,7 +23,7 @@ struct Scratch {
 template <class T>
 using Rows = std::span<const T* const>;  // a pointer to each row
 
-// What is known of each row. A "value" is what the nearest centre minimises: the squared Euclidean
+// State of each row. A "value" is what the nearest centre minimises: the squared Euclidean
 // distance, or -x.c under cosine.
 struct Nearest {
   std::int32_t* labels;  // in: a guess, or -1. out: the nearest centre, the lowest of equals

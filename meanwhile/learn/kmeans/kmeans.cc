@@ -88,7 +88,7 @@ void KMeans::attach(const Attachment& attachment) {
     throw Error(ErrorKind::kInput, "the centres have {}, the data has {}",
                 base::counted(model_cols, "column"), cols);
   }
-  // Of rows elsewhere the weights are not known here: whoever has them all notices.
+  // Weights of rows elsewhere are not known here: the worker that has them all notices.
   const std::int64_t usable = rows - rows_without_weight(attachment);
   // A continued mini-batch job may see few rows at a time; anything else needs a row a cluster.
   const bool continued = parameters_.batch_size > 0 && progress_.seeded;

@@ -41,8 +41,8 @@ class UpdateView {
   std::int64_t far_;
 };
 
-// What a worker may keep of a shard between rounds to save work. It can be dropped at any time and
-// what it saves comes out the same to the last bit.
+// A worker's cache of a shard between rounds, to save work. It can be dropped at any time, and the
+// results stay the same to the last bit.
 struct ShardCache {
   std::optional<Grid> grid;
   std::vector<std::int32_t> labels;  // of all rows of the shard, or empty

@@ -1,4 +1,4 @@
-// What k-means learned, and what can be done with it.
+// The model of k-means, and its uses.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ using Tag32 = hn::ScalableTag<float>;
 using Vec32 = hn::Vec<Tag32>;
 constexpr std::int64_t kWidth = HWY_LANES(float);
 
-// What the screen measures of the rows of a batch. First sums over the columns, in float32; then,
-// by finish(), what follows from them for each row.
+// The screen's measures of the rows of a batch. First sums over the columns, in float32; then, by
+// finish(), what follows from them for each row.
 struct Seen {
   HWY_ALIGN float norm2[kBatch];    // |x'|^2, scaled
   HWY_ALIGN float missed2[kBatch];  // 8 bits only: |x' - quantised x'|^2

@@ -31,7 +31,7 @@ struct SeedJob {
   Spread spread;
 };
 
-// What a seeding that was interrupted had carried.
+// The carried state of a seeding that was interrupted.
 struct Carried {
   std::vector<double> chosen, shown;
   Json numbers;
@@ -64,7 +64,7 @@ std::unique_ptr<Seeding> seed_parallel(const SeedJob& job);
 
 std::unique_ptr<Seeding> make_seeding(InitMethod init, const SeedJob& job);
 
-// What it will cost, whatever the rows are.
+// Cost of the seeding, whatever the rows are.
 std::vector<Stretch> seeding_course(InitMethod init, const Shape& shape, std::int64_t K);
 
 // How far every row is from the nearest of the seeds chosen so far, kept shard by shard: 12 bytes a

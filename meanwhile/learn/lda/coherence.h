@@ -63,7 +63,7 @@ class CoCounter {
   std::vector<Place> places_;
 };
 
-// Of a topic, by its first `words` top words (all of them where there are fewer).
+// Coherence of a topic, by its first `words` top words (all of them where there are fewer).
 //   u_mass: mean over pairs j < i of log((D(i, j) + 1) / D(j))           (Mimno and others, 2011)
 //   npmi:   mean over pairs of log(p(i, j) / (p(i) p(j))) / -log p(i, j); -1 for a pair that never
 //           occurs together, 1 for one that always does

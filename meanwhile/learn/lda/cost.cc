@@ -1,4 +1,4 @@
-// What LDA costs, from the shape of the data alone.
+// Cost of LDA, from the shape of the data alone.
 //
 // Counted are the operations on the topics of each distinct word of a document: about 30 to load
 // them where models are sent, and 4 in each iteration of its inference. How many iterations that

@@ -1,4 +1,4 @@
-// What the stages of LDA share: documents, topics, and how far they have come.
+// The common part of the stages of LDA: documents, topics, and how far they have come.
 #pragma once
 
 #include <memory>

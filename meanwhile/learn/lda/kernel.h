@@ -48,7 +48,7 @@ struct InferOptions {
   std::int64_t max_iter = 100;
 };
 
-// What is inferred of a document; reused from one to the next.
+// Results of the inference of a document; reused from one to the next.
 template <class T>
 struct Inference {
   // beta[i], theta: exp of the expected logarithms, each in proportion to what they are: beta of

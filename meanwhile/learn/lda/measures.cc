@@ -41,8 +41,8 @@ double digamma(double x) {
   return x;
 }
 
-// Of `width` numbers, a multiple of 8. The order of the sum is fixed, and one that vectors can
-// take.
+// Dot product of `width` numbers, a multiple of 8. The order of the sum is fixed, and one that
+// vectors can take.
 double dot(const double* a, const double* b, std::size_t width) {
   double sums[8] = {};
   for (std::size_t k = 0; k < width; k += 8) {
@@ -276,7 +276,7 @@ Json measures_json(const Sums& sums, double topics_part, double corpus_tokens) {
     json["completed_tokens"] = sums.completed_tokens;
   }
   if (sums.completed_tokens + sums.unknown > 0) json["unknown_tokens"] = sums.unknown;
-  // Who asked for no bound has 0: no documents have that likelihood.
+  // Without a bound asked for, the bound is 0: no documents have that likelihood.
   if (sums.tokens <= 0 || sums.bound == 0) return json;
   if (corpus_tokens > 0) {
     const double scaled = sums.bound / sums.tokens + topics_part / corpus_tokens;

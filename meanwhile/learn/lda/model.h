@@ -40,8 +40,7 @@ struct Model {
 
   // The word itself, or its column as text.
   std::string word(std::int64_t column) const;
-  // Of each topic: the share of all words that it has brought about, as lambda has it without the
-  // prior.
+  // Prevalence of each topic: its share of all words, by lambda without the prior.
   std::vector<double> prevalence() const;
   // Row sums: of lambda over all words, for each topic.
   std::vector<double> topic_sums() const;

@@ -15,8 +15,8 @@
 
 namespace meanwhile::learn::lda {
 
-// Of log p(document), at the end of its inference: for the distribution of its words over topics as
-// the last iteration had it, and gamma that is best for that.
+// Bound of log p(document) at the end of its inference: for the distribution of its words over
+// topics as the last iteration had it, and gamma that is best for that.
 template <class T>
 inline double bound_of(const Document<T>& document, const Inference<T>& x, std::span<const T> alpha,
                        std::size_t topics, double prior) {

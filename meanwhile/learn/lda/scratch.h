@@ -1,4 +1,4 @@
-// What shards read and what they work with, while training. Included by train_stage.cc and pass.h.
+// Inputs and working memory of shards in training. Included by train_stage.cc and pass.h.
 #pragma once
 
 #include <algorithm>

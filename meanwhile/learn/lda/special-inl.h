@@ -49,7 +49,7 @@ HWY_INLINE Vec<T> polynomial(Vec<T> x, double first, double second, More... more
   return hn::Add(set<T>(first), hn::Mul(x, polynomial<T>(x, second, more...)));
 }
 
-// Of x <= 88 (709); what is below -87 (-708) gives the value there.
+// REQUIRES: x <= 88 (709). A value below -87 (-708) gives the result there.
 template <class T>
 HWY_INLINE Vec<T> exp(Vec<T> x) {
   const Tag<T> d;
@@ -77,7 +77,7 @@ HWY_INLINE Vec<T> exp(Vec<T> x) {
   return hn::BitCast(d, bits);
 }
 
-// Of x > 0 that is normal.
+// REQUIRES: x > 0 and normal.
 template <class T>
 HWY_INLINE Vec<T> log(Vec<T> x) {
   const Tag<T> d;

@@ -51,7 +51,7 @@ class TrainMoves final : public Moves {
   Outcome settle(std::span<const double> summary) override;
 
  private:
-  // What a shard changes: lambda times + gained times what its update has + level.
+  // The change of a shard: lambda times + gained times its update + level.
   struct Change {
     double lambda, gained, level;
   };
@@ -97,7 +97,7 @@ class TrainStage final : public LdaStage {
 
   StageName absorb(const exchange::Update& total, Outcome& outcome) override;
 
-  // What a round changes beside the topics, from the rest of its updates.
+  // Changes all but the topics after a round, from the rest of its updates.
   StageName end_round(std::span<const double> rest, Outcome& outcome);
 
   Moves* moves() override {

@@ -1,4 +1,4 @@
-// What linear models cost, from the shape of the data alone.
+// Cost of linear models, from the shape of the data alone.
 //
 // Counted are a product and a sum for each stored value to the margin, and again to the gradient or
 // the weights.

@@ -1,5 +1,5 @@
-// What the stages of a linear model share: the problem, the rows, the model, and how far it has
-// come.
+// The common part of the stages of a linear model: the problem, the rows, the model, and how far it
+// has come.
 #pragma once
 
 #include <algorithm>
@@ -99,7 +99,7 @@ struct Fit {
   std::optional<double> mean_penalty;
   bool done = false;  // nothing is left to absorb
 
-  // What parameters and labels say of the problem; the rest comes with the statistics.
+  // Settles what parameters and labels say of the problem; the rest comes with the statistics.
   // THROWS Error(kUsage, kInput) when they do not fit the data.
   void attach(const Attachment& attachment);
   // After the statistics: weights of classes; coordinates of SGD. THROWS Error(kUsage).

@@ -34,8 +34,8 @@ class Gram {
   std::vector<double> values_;
 };
 
-// What shards send: the products of `fresh` new columns with `known` columns before them, and with
-// each other. New column a has known + a + 1 numbers, from here on.
+// The products that shards send: those of `fresh` new columns with `known` columns before them, and
+// with each other. New column a has known + a + 1 numbers, from here on.
 inline std::size_t packed_row(std::size_t known, std::size_t a) {
   return a * known + a * (a + 1) / 2;
 }

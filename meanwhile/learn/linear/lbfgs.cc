@@ -214,7 +214,7 @@ Lbfgs::Verdict Lbfgs::tell(double f, std::vector<double> g, base::ThreadPool& po
       return pseudo_gradient(i) * (point_[i] - memory_.x[i]);
     });
     if (!(value <= memory_.f + kSufficient * promised)) {
-      // What is promised is too little to be seen among the digits of the value.
+      // The promised decrease is too little to be seen among the digits of the value.
       const bool unseen = -promised <= 1e-14 * std::abs(memory_.f);
       if (++memory_.tries >= kMostTries || unseen) {
         point_ = memory_.x;

@@ -23,7 +23,7 @@ class Lbfgs {
   struct Pair {
     std::vector<float> s, y;  // steps between points, and between gradients
   };
-  // What is carried from one evaluation to the next.
+  // The state that is carried from one evaluation to the next.
   struct Memory {
     std::vector<double> x, g, d;  // the best point so far, its gradient, the direction tried
     double f = 0, t = 0;          // value at x (L1 included), length of the step tried
@@ -51,7 +51,7 @@ class Lbfgs {
   // The result does not depend on the threads of `pool`.
   Verdict tell(double f, std::vector<double> g, base::ThreadPool& pool);
 
-  // What is to be evaluated next.
+  // The point to be evaluated next.
   std::span<const double> point() const { return point_; }
   // The best value so far, L1 included.
   double value() const { return memory_.f; }
@@ -72,7 +72,7 @@ class Lbfgs {
   std::size_t history_ = 10;
   std::vector<double> point_;
   std::vector<double> slope_;  // scratch: its memory is kept
-  // Of the first known_ pairs: sy_[a][b] = s_a . y_b, yy_[a][b] = y_a . scale y_b.
+  // For the first known_ pairs: sy_[a][b] = s_a . y_b, yy_[a][b] = y_a . scale y_b.
   std::vector<std::vector<double>> sy_, yy_;
   std::size_t known_ = 0;
 };

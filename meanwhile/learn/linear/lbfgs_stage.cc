@@ -209,7 +209,8 @@ std::string LbfgsStage::sharpen(double before, bool stuck, std::string because,
                                 const Outcome& outcome) {
   Progress& progress = fit_.progress;
   const double tol = fit_.parameters.tol;
-  // What smoothing hides bounds how far this point is from the optimum of the corner itself.
+  // The part that smoothing hides bounds how far this point is from the optimum of the corner
+  // itself.
   const double hidden = outcome.objective - lbfgs_->value();
   const bool enough =
       hidden <= tol * std::abs(outcome.objective) || progress.smoothing <= kLeastSmoothing;

@@ -53,7 +53,7 @@ Outcome Linear::absorb(const exchange::Update& total) {
   return outcome;
 }
 
-// What follows a round that was absorbed: `next`, or the end.
+// Goes on after a round that was absorbed: `next`, or the end.
 void Linear::end_round(Outcome& outcome, StageName next) {
   Progress& progress = fit_.progress;
   enter(next);
@@ -83,7 +83,7 @@ Moves* Linear::moves() {
   return moves_.get();
 }
 
-// What was left to be chosen, for a user who wants to give it the next time.
+// Parameters that were left to be chosen, for a user who wants to give them the next time.
 Json Linear::chosen() const {
   const bool sgd = fit_.progress.seen > 0;
   const bool sets = fit_.progress.ended_in == StageName::kWorkingSet;

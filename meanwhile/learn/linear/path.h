@@ -10,7 +10,7 @@
 
 namespace meanwhile::learn::linear {
 
-// What is known of the model of one penalty.
+// Facts of the model of one penalty.
 struct PathPoint {
   double l1 = 0, objective = 0, gap = 0;
   std::int64_t nonzeros = 0, rounds = 0;  // rounds: since the path began

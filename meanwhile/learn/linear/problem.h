@@ -1,4 +1,4 @@
-// What is to be minimised, and the rows it is minimised over.
+// The objective to be minimised, and the rows it is minimised over.
 //
 //   (1 / W) sum of weight_i loss(z_i, y_i)  +  sum over columns j of l1_j |w_j| + l2_j / 2 w_j^2
 //
@@ -32,7 +32,7 @@ struct Problem {
   // Weights of C outputs for D columns, then C intercepts.
   std::size_t size() const { return (static_cast<std::size_t>(cols) + 1) * outputs; }
   std::size_t intercepts() const { return static_cast<std::size_t>(cols) * outputs; }
-  // What the loss of output c wants for a row with this class number or label.
+  // Target of the loss of output c for a row with this class number or label.
   double target(double label, std::size_t c) const {
     if (classes.empty()) return label;
     if (outputs == 1) return label > 0 ? 1 : -1;

@@ -1,4 +1,4 @@
-// What all rounds have in common that look at losses: the numbers at the end of an update, held-out
+// The common part of all rounds that look at losses: the numbers at the end of an update, held-out
 // rows, the objective, and which model is kept in the end.
 #include <fmt/format.h>
 

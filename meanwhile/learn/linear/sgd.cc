@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kRowsAhead = 8, kWeightsAhead = 3;
 
-// What all passes share: the loop over shuffled rows, margins, losses, slopes.
+// The common part of all passes: the loop over shuffled rows, margins, losses, slopes.
 template <class M>
 class Walk {
  public:

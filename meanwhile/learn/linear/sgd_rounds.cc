@@ -1,5 +1,5 @@
-// What both kinds of SGD make of a round: back to an earlier model when the objective has diverged,
-// another round, L-BFGS from here, or the end.
+// The end of a round of either kind of SGD: back to an earlier model when the objective has
+// diverged, another round, L-BFGS from here, or the end.
 #include <algorithm>
 #include <cmath>
 

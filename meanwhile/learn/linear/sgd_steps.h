@@ -206,7 +206,7 @@ class RateEach {
       result.squares[i] = static_cast<double>(cell.squares);
       const bool touched = cell.last != 0;
       if (options_.average && touched) {
-        // What was summed is the weights before each row: the mean is of those after.
+        // The sum is of the weights before each row: the mean is of those after.
         account(cell);
         result.v[i] = (sums_[i] - start_[i] + cell.w) / static_cast<double>(t_);
         continue;

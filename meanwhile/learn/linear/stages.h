@@ -10,7 +10,7 @@
 //   prune        after SGD with l1: weights whose best value is zero become zero
 //   score        the objective of the final model, where no round before has it
 //
-// What no row touched is exactly zero in every update, so that wide models travel as what changed.
+// Weights that no row touched are exactly zero in every update: wide models travel as what changed.
 #pragma once
 
 #include <functional>

@@ -159,9 +159,9 @@ void Linear::restore(const data::SafetensorsFile& file) {
     fit_.last_w.clear();
     fit_.unpruned_w.clear();
   }
-  // What has ended has its model: only pruning and the score may be missing.
+  // A run that has ended has its model: only pruning and the score may be missing.
   if (progress.ended && progress.stage != StageName::kPrune) progress.stage = StageName::kScore;
-  // What has converged and has its score carries nothing: nothing is left to do, unless other
+  // A run that has converged and has its score carries nothing: nothing is left to do, unless other
   // parameters ask for more.
   const bool over = progress.ended && progress.ended.ending != Ending::kRanOut;
   if (over && fit_.class_sums.empty() && has_parameters(file, parameters)) {

@@ -26,7 +26,7 @@ constexpr std::span<const Named<WorkingSetPhase>> names(WorkingSetPhase) {
   return kWorkingSetPhases;
 }
 
-// What is carried from round to round, but for the model.
+// The state that is carried from round to round, but for the model.
 struct WorkingSet {
   WorkingSetPhase phase = WorkingSetPhase::kGradient;
   bool begun = false;                    // a gradient was seen

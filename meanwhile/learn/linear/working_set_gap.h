@@ -19,8 +19,8 @@
 
 namespace meanwhile::learn::linear {
 
-// What the dual needs of the rows: sums at the margins of a model, by side. Rows of a loss for
-// classes are on side 1 where y = 1, else on side 0; those of regression are all on side 0.
+// Sums of the rows for the dual, at the margins of a model, by side. Rows of a loss for classes are
+// on side 1 where y = 1, else on side 0; those of regression are all on side 0.
 struct DualSums {
   static constexpr std::size_t kEach = 4, kSize = 2 * kEach;
   std::array<double, kSize> values{};

@@ -93,7 +93,7 @@ double WorkingSetStage::norm_of(std::size_t column) const {
   return std::sqrt(factor * (centred + 1e-12 * second));
 }
 
-// What work() reads, from the model and what is carried.
+// Numbers the columns that work() reads, from the model and the carried state.
 void WorkingSetStage::number_columns() {
   const auto D = static_cast<std::size_t>(fit_.problem.cols);
   const bool may_keep = !fit_.dense && !fit_.job.release;

@@ -14,7 +14,7 @@ struct Assignment {
   struct Units {
     int first = 0, last = 0;  // [first, last)
   };
-  // Whoever adds: a group's, or several groups', or the root.
+  // A worker that adds: for a group, for several groups, or for the root.
   struct Adder {
     int who = 0;    // the worker, or a machine of its own
     int parts = 0;  // to be added
@@ -26,7 +26,7 @@ struct Assignment {
   std::vector<Adder> adders;    // the root last; with one level it is all there is
   int machines = 0;             // workers, then those that only add
   int busy = 1;                 // workers that have units
-  // Of whoever has most.
+  // Counts of the worker that has most.
   int most_units = 1, most_read = 1, root_read = 1;
 
   bool two_levels() const { return adders.size() > 1; }

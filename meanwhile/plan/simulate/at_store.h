@@ -48,7 +48,7 @@ class AtStore {
     int down_in = -1;            // the last step in which it was dead
   };
 
-  // What an adder has done of this step.
+  // Progress of an adder in this step.
   struct Adding {
     int seen = 0;  // parts
     double read_until_s = 0;

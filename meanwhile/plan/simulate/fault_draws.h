@@ -1,4 +1,4 @@
-// What happens to a worker in a round of a simulation: pure functions of seed, worker and round.
+// Faults of a worker in a round of a simulation: pure functions of seed, worker and round.
 // A larger chance only adds faults: a worker that is slow with a chance of 1 % is slow with 2 %,
 // too.
 #pragma once

@@ -1,5 +1,5 @@
-// What workers at a store do about faults: a waiting worker makes late updates, a stuck one gives
-// back what it holds, who dies comes back after a while.
+// The response of workers at a store to faults: a waiting worker makes late updates, a stuck one
+// gives back what it holds, a dead one comes back after a while.
 #include <algorithm>
 
 #include "meanwhile/plan/simulate/at_store.h"
@@ -74,7 +74,7 @@ void AtStore::loosen(const Event& event) {
   for (int w = 0; w < input_.workers && !loose_.empty(); ++w) go_on(w);
 }
 
-// Whoever was stuck has its units again.
+// A worker that was stuck has its units again.
 void AtStore::return_to(int who) {
   std::erase(loose_, who);
   for (Worker& each : workers_) std::erase(each.stands_in, who);

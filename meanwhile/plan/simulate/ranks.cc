@@ -55,7 +55,7 @@ class Ranks {
   double saved_s_ = 0;   // when it was written
   double passed_s_ = 0;  // when the last step that had not been done before was done
   std::int64_t deaths_in_step_ = 0;
-  // Of the present step.
+  // The stretch of the present step.
   int stretch_ = -1;
   double most_ = 0, least_ = 0;  // seconds of work of who has most and least
   Round round_;

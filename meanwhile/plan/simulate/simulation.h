@@ -1,4 +1,4 @@
-// What the simulations of simulate.cc have in common.
+// The common part of the simulations of simulate.cc.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,7 @@ void AtStore::settle_stretch() {
   due_sums_s_ = due_parts_s_ + held_.most_read * fast_.gather + fast_.sum + notice_sums_s_;
 }
 
-// Of a worker, when all load.
+// Seconds of loading for a worker, when all load.
 double AtStore::load(int who) const {
   const Machine& machine =
       workers_[static_cast<Index>(who)].slow_link ? slow_machine_ : input_.machine;
@@ -210,7 +210,7 @@ void AtStore::end_step() {
     worker(w).ready_s = std::max(worker(w).ready_s, seen_s);
   }
   for (int w = 0; w < input_.workers; ++w) {
-    // Who is at a step that is over sees it at its second beat, and gives back what it holds.
+    // A worker at a step that is over sees it at its second beat, and gives back what it holds.
     const Worker& it = worker(w);
     if (!it.busy || it.step != step_) continue;
     agenda_.add(now + 2 * kBeatSeconds,

@@ -22,7 +22,7 @@ inline constexpr std::array kActivities = {Activity::kRounds, Activity::kReduce,
                                            Activity::kHeartbeat, Activity::kUpload};
 inline constexpr std::size_t index(Activity activity) { return static_cast<std::size_t>(activity); }
 
-// What an activity waits for.
+// The event that an activity waits for.
 enum class Awaits {
   kNothing,   // there is more to do: call step() again at once
   kState,     // a state to begin from

@@ -63,7 +63,7 @@ class Archive {
   std::size_t bytes_since_state_ = 0, state_bytes_ = 0;
   int totals_since_state_ = 0;
 
-  // What is known of metrics.jsonl. Uploads use those that are atomic, too.
+  // State of metrics.jsonl. Uploads use those that are atomic, too.
   double metrics_s_;                             // when lines were last added
   std::int64_t metrics_wanted_ = -1;             // the last step that must be in it
   std::atomic<std::int64_t> metrics_step_ = -1;  // the last step known to be in it

@@ -17,7 +17,7 @@ using Tensors = std::map<std::string, data::Tensor>;
 // A blob of these tensors, with a seal (data/seal.h).
 storage::Bytes seal(const Tensors& tensors, const data::Metadata& metadata);
 
-// What came; the file borrows from the bytes.
+// The sealed blob that came; the file borrows from the bytes.
 struct Sealed {
   storage::Bytes bytes;
   data::SafetensorsFile file;

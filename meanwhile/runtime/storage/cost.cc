@@ -21,8 +21,8 @@ StepCost step_cost(const Layout& layout, int workers) {
   if (layout.two_levels()) {
     const int adders = std::min(busy, layout.groups);
     const int groups = ceil_div(layout.groups, adders);
-    // Who holds a group holds shards of it, as far as it can: see tasks_of(). The last group may
-    // be smaller than the others.
+    // The holder of a group holds shards of it, as far as it can: see tasks_of(). The last group
+    // may be smaller than the others.
     const int added = std::min(layout.shards, groups * layout.group_size);
     const double reads = std::max(0, added - shards);
     cost.legs.push_back({Leg::Kind::kRead, "gather", reads, adders, busy > 1});

@@ -1,4 +1,4 @@
-// What a step of a job costs at a store, from the way its work is cut: pure.
+// Cost of a step of a job at a store, from the way its work is cut: pure.
 #pragma once
 
 #include <vector>

@@ -78,7 +78,7 @@ data::Outline outline_from_json(const Json& json) {
   return outline;
 }
 
-// What the model depends on.
+// The part of the record that the model depends on.
 Json essence(const JobRecord& record) {
   Json json = {{"format", kFormat},         {"version", record.version},
                {"learner", record.learner}, {"parameters", record.parameters},

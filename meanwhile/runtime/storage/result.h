@@ -17,7 +17,7 @@ namespace meanwhile::runtime {
 // Usage as the records of workers hold it.
 Json to_json(const storage::Usage& usage);
 
-// What storage and machines cost. The defaults are those of "K-means on Azure".
+// Prices of storage and machines. The defaults are those of "K-means on Azure".
 struct Prices {
   double per_hour = 0.10;  // of a worker
   double per_million_requests = 1.00;

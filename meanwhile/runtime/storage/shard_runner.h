@@ -59,7 +59,7 @@ class ShardRunner {
   // Whether work_ahead() may be of use: asks the learner to run ahead, once in a step. After that,
   // work() on this step goes on from the state that the learner had before.
   bool runs_ahead();
-  // What runs_ahead() said in this step; false before.
+  // The answer of runs_ahead() in this step; false before.
   bool is_ahead() const { return ahead_ && ahead_->works; }
   // As work(), for the step after this one. REQUIRES: is_ahead().
   bool work_ahead(const std::set<int>& shards, const std::set<int>& held, const Use& use);

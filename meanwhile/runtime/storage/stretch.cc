@@ -4,7 +4,7 @@
 // gets, and a listing for each look. A worker that takes a shard over in the middle of a stretch
 // downloads all its moves so far: the sum that the shard looks at is not at the store.
 //
-// What may go wrong (doc/storage.md tells the stories):
+// Failures (doc/storage.md tells the stories):
 //   two workers do one clock     the second to claim reads what the first one says; the second
 //                                move is not put, and one of another cut is taken from the store
 //   a move cannot be read        it is removed after some tries, and a waiting worker makes it

@@ -137,7 +137,7 @@ std::optional<Cuts> StretchRunner::read_claim(Clock of) {
   return cuts;
 }
 
-// What the read of a clock that is over saw: its claim says so, or that of a later one.
+// The cut that the read of a finished clock saw: its claim says so, or that of a later one.
 std::optional<tables::Cut> StretchRunner::claimed(const Seat& seat, std::int64_t clock,
                                                   double now_s) {
   const int shard = seat.reader->shard();
@@ -164,7 +164,7 @@ std::optional<tables::Cut> StretchRunner::claimed(const Seat& seat, std::int64_t
   return std::nullopt;
 }
 
-// What the read of the clock sees: as another worker has claimed it, or what has arrived by now.
+// The cut of the clock's read: as another worker has claimed it, or what has arrived by now.
 std::optional<tables::Cut> StretchRunner::claim(const Seat& seat, std::int64_t clock,
                                                 double now_s) {
   const int shard = seat.reader->shard();

@@ -129,7 +129,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
   storage::probe(blobs);
   bool was_there = claim(blobs, job);
   if (was_there && blobs.get(names.cancelled())) {
-    // Whoever cancelled it did not come to the end.
+    // The process that cancelled it did not come to the end.
     remove_job(store, job, false);
     was_there = claim(blobs, job);
   }

@@ -1,4 +1,4 @@
-// What a worker puts beside the work, one after the other: states, metrics, removals.
+// Uploads of a worker beside its work, one after the other: states, metrics, removals.
 #pragma once
 
 #include <deque>

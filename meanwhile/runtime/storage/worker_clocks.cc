@@ -46,7 +46,7 @@ bool WorkerMachine::adopt_late_shard() {
   };
   std::vector<int> late = unless_open(runner_.last_in_stretch());
   if (late.empty()) late = unless_open(missing_updates(*store_.blobs, job_, runner_.step()));
-  // What this worker has put may show late. After a lease it is lost, or was damaged.
+  // A blob that this worker has put may show late. After a lease it is lost, or was damaged.
   const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };
   if (now_s_ - moved_s() < job_.lease_s || !std::all_of(late.begin(), late.end(), is_made)) {
     std::erase_if(late, is_made);

@@ -64,7 +64,7 @@ class WorkerMachine {
   };
   static const Rule kRules[];
 
-  // What begin_step() resets.
+  // The fields that begin_step() resets.
   struct Step {
     double begin_s = 0;
     double elapsed_before_s = 0;  // of the job, when this step began

@@ -36,7 +36,7 @@ std::string etag_of(const HttpAnswer& answer) {
 
 std::string in_quotes(const std::string& etag) { return fmt::format("\"{}\"", etag); }
 
-// Of "bytes 0-99/1000": 1000; nothing when it does not say.
+// Parses "bytes 0-99/1000" as 1000; nothing when there is no total.
 std::optional<std::size_t> total_of(std::string_view content_range) {
   const std::size_t slash = content_range.find('/');
   if (slash == content_range.npos) return {};
@@ -67,8 +67,8 @@ class AzureBlobs : public BlobStore {
     return get_at_most(blob, most_bytes_);
   }
 
-  // What the server says of the size is believed step by step: memory grows with the bytes that
-  // have come.
+  // The size that the server claims is believed step by step: memory grows with the bytes that have
+  // come.
   std::optional<Blob> get_at_most(const std::string& blob, std::size_t most_bytes) override {
     most_bytes = std::min(most_bytes, most_bytes_);
     for (int version = 0; version < kMostVersions; ++version) {
@@ -281,7 +281,7 @@ class AzureBlobs : public BlobStore {
       tries += answer.tries;
       if (answer.status == 201) return etag_of(answer);
       const std::string code = error_code(answer);
-      // Whoever writes the blob drops the blocks that others have put for it.
+      // The writer of the blob drops the blocks that others have put for it.
       if (in_pieces && code == "InvalidBlockList") continue;
       const bool refused = code == "BlobAlreadyExists" || code == "ConditionNotMet" ||
                            code == "TargetConditionNotMet" || is_absent(answer);

@@ -69,7 +69,7 @@ double pause_before_next_s(int tries, double random, const HttpAnswer& answer,
                            const AzureOptions& options) {
   const double doubled = options.pause_s * std::exp2(std::min(tries, 30) - 1);
   const double pause = std::min(doubled, options.longest_pause_s) * (0.5 + random);
-  // What all are told to wait is not a time for all to come back at.
+  // A wait that all are told would bring all back at once.
   const double asked = retry_after_s(answer);
   return asked > 0 ? asked + pause : pause;
 }
@@ -194,7 +194,7 @@ Error AzureClient::unexpected(const AzureCall& call, const HttpAnswer& answer) c
                  "{}: the container is being deleted: wait a minute and create it, or name another",
                  call.what);
   }
-  // What a server says about a request is for the user to mend, as far as it can be.
+  // A server's complaint about a request is for the user to mend, as far as it can be.
   const ErrorKind kind =
       answer.status >= 400 && answer.status < 500 ? ErrorKind::kInput : ErrorKind::kSystem;
   return Error(kind, "{}: unexpected answer: {}", call.what, described(answer, account_));

@@ -1,4 +1,4 @@
-// What a refusal of Azure's means, and what to do about it.
+// The meaning of Azure's refusals, and their remedies.
 #pragma once
 
 #include <cstdint>

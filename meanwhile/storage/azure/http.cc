@@ -61,7 +61,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// What libcurl's callbacks fill. An exception cannot pass through C: it waits here.
+// The target of libcurl's callbacks. An exception cannot pass through C: it waits here.
 struct Exchange {
   const HttpRequest& request;
   HttpAnswer answer;
@@ -119,7 +119,7 @@ bool take_contents(Exchange& exchange, std::string_view text) {
     if (answer.body.empty()) {
       const std::string range = answer.header("content-range");  // "bytes 0-9/1000"
       const std::size_t whole = number(std::string_view(range).substr(range.find('/') + 1));
-      // What a server announces is believed up to the limit.
+      // The size that a server announces is believed up to the limit.
       answer.body.reserve(std::min(std::max(number(answer.header("content-length")), whole),
                                    exchange.request.most_bytes));
     }

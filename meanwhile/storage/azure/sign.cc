@@ -18,7 +18,7 @@ constexpr std::string_view kBase64Letters =
 constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-// Of account SAS: later versions sign more fields.
+// Version of account SAS: later versions sign more fields.
 constexpr std::string_view kSasVersion = "2020-10-02";
 
 bool is_alphanumeric(char c) {

@@ -36,7 +36,7 @@ struct Signable {
   std::size_t content_length = 0;
 };
 
-// What is signed, for the Blob and Queue services since version 2015-02-21.
+// The text to sign, for the Blob and Queue services since version 2015-02-21.
 std::string string_to_sign(const Signable& request, std::string_view account);
 // The value of the header Authorization. `key` is bytes.
 std::string shared_key(const Signable& request, std::string_view account, std::string_view key);

@@ -30,7 +30,7 @@ pugi::xml_node load(pugi::xml_document& document, std::span<const std::byte> xml
   return node;
 }
 
-// What saves a document into a string.
+// Saves a document into a string.
 struct Writer : pugi::xml_writer {
   std::string text;
   void write(const void* data, std::size_t size) override {

@@ -1,4 +1,4 @@
-// What "K-means on Azure" published of its runs: N = 500000, D = K = 1000, 10 iterations.
+// Runs published in "K-means on Azure": N = 500000, D = K = 1000, 10 iterations.
 #pragma once
 
 #include <array>

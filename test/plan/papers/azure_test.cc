@@ -39,7 +39,7 @@ TEST(AzurePaper, EfficiencyDividesByTheRootRoundedUp) {
   for (const AzureRun& run : kAzureRuns) {
     const double speedup = sequential / run.seconds;
     EXPECT_DOUBLE_EQ(rounded(speedup / processing_units(run.P), 2), run.efficiency) << run.P;
-    // Of 10 workers the paper prints 10.0, not the 10.07 that its times give.
+    // The paper prints 10.0 for 10 workers, not the 10.07 that its times give.
     if (run.P != 10) {
       EXPECT_DOUBLE_EQ(rounded(speedup, 1), run.speedup) << run.P;
     }

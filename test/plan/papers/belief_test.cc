@@ -160,7 +160,7 @@ TEST_P(BeliefOfPublishedGraph, SpeedupsErrorAndReplicas) {
     EXPECT_NEAR(model[i], graph.model[i], 5.1e-5) << kWorkers[i];
   }
   EXPECT_NEAR(mape(graph.measured, model), graph.mape, graph.near);
-  // What one vertex can own bends the balanced curve little, whatever the largest degree.
+  // The edges that one vertex can own bend the balanced curve little, whatever the largest degree.
   const double even = 1 / (1.0 / 32 + rest_of_two(graph.measured[1]));
   const double balanced = balanced_speedup(degrees, rest_of_two(graph.measured[1]), 32);
   EXPECT_LT(balanced, even);

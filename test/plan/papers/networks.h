@@ -27,13 +27,13 @@ struct Convolution {
 
 using Layer = std::variant<FullyConnected, Convolution>;
 
-// What is added to a neuron's input. The paper has one for each place of a map (n c c); nets of
-// these years, one for each map. Of a fully connected layer both are one for each output.
+// Biases added to a neuron's input. The paper has one for each place of a map (n c c); nets of
+// these years, one for each map. In a fully connected layer both are one for each output.
 enum class Bias { kNone, kPlace, kMap };
 
 std::int64_t parameters(std::span<const Layer> layers, Bias bias);
-// Of a forward pass on one example. The paper's Table I gives twice these for the fully connected
-// network, and these for the convolutional one.
+// Multiply-adds of a forward pass on one example. The paper's Table I gives twice these for the
+// fully connected network, and these for the convolutional one.
 std::int64_t multiply_adds(std::span<const Layer> layers);
 // sizes[0] inputs, then the outputs of each layer.
 std::vector<Layer> fully_connected(std::span<const std::int64_t> sizes);

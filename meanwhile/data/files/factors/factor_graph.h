@@ -13,8 +13,8 @@ namespace meanwhile::data {
 // taken for it.
 inline constexpr std::int64_t kMostTableEntries = std::int64_t{1} << 24;
 inline constexpr std::int64_t kMostVariables = std::int64_t{1} << 29;
-// Of all variables together, and of all tables together, zeros included: a short file can name more
-// than any memory holds.
+// Limit for all variables together, and for all tables together, zeros included: a short file can
+// name more than any memory holds.
 inline constexpr std::int64_t kMostStatesOfAll = std::int64_t{1} << 29;
 inline constexpr std::int64_t kMostEntriesOfAll = std::int64_t{1} << 30;
 
@@ -86,10 +86,10 @@ enum class Consistency { kEdge, kFull };
 
 // The place of a variable in the order of a sweep.
 //
-// Of a forest with kEdge: the distance from the middle of the tree, in variables; children of one
-// factor have the same. Otherwise the lowest colour that no variable has which it excludes,
-// variables of many factors first, ties by number. THROWS Error(kUsage) for kFull where variables
-// have so many neighbours that looking at pairs of them would not end.
+// Order of the variables. In a forest with kEdge: the distance from the middle of the tree, in
+// variables; children of one factor have the same. Otherwise the lowest colour that no variable has
+// which it excludes, variables of many factors first, ties by number. THROWS Error(kUsage) for
+// kFull where variables
 std::vector<std::int32_t> sweep_order(const FactorGraph& graph, Consistency consistency);
 
 }  // namespace meanwhile::data

@@ -14,7 +14,7 @@ namespace meanwhile::data {
 // Whether a file of this name holds a factor graph: .uai and .fg.
 bool is_factor_name(const std::filesystem::path& path);
 
-// Of a name that ends in .fg: libDAI's format; of others: UAI's.
+// Reads libDAI's format from a name that ends in .fg, and UAI's from any other.
 FactorGraph read_factor_graph(const std::filesystem::path& path);
 
 // UAI: the last variable of a scope is the fastest.

@@ -17,7 +17,7 @@ class WordText {
  public:
   explicit WordText(const std::filesystem::path& path, bool comments = false);
 
-  // Of the text, decompressed.
+  // Size of the text, decompressed.
   std::int64_t bytes() const { return static_cast<std::int64_t>(bytes_.size()); }
   // Whether only blanks, line ends and comments are left. Skips them.
   bool at_end();

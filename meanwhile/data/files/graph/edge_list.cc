@@ -125,7 +125,7 @@ class ListText {
   const char* end_ = nullptr;
 };
 
-// What the first edge tells of the list.
+// Properties of the list that its first edge tells.
 struct Layout {
   bool words = false;
   bool weighted = false;

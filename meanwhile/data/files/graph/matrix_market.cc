@@ -58,7 +58,7 @@ Edges read(const std::filesystem::path& path, int) {
   edges.first_id = 1;
   if (symmetry == "symmetric") edges.directed = false;
   const bool weighted = field != "pattern";
-  // What a file says of itself is not believed before it was read.
+  // A size that a file claims is not believed before that much was read.
   for (std::int64_t i = 0; i < count;) {
     if (text.at_end()) text.fail(fmt::format("ends after {} of {} entries", i, count));
     if (text.at_line_end()) {

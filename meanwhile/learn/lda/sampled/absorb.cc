@@ -1,5 +1,5 @@
-// What a round makes of the sum. The likelihood is that of all words and topics, with the priors
-// that they were drawn under; priors move after each pass once topics have formed.
+// Absorbs the sum of a round of the sampler. The likelihood is that of all words and topics, with
+// the priors that they were drawn under; priors move after each pass once topics have formed.
 #include <algorithm>
 #include <cmath>
 

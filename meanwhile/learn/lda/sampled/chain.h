@@ -27,7 +27,7 @@
 
 namespace meanwhile::learn::lda::sampled {
 
-// What is asked of a document's topics once they are drawn; sums of documents add.
+// Sums over a document's topics once they are drawn; sums of documents add.
 struct TopicSums {
   double log_p = 0;               // of the topics given alpha
   double norm = 0;                // sum over i < tokens of 1 / (sum of alpha + i)

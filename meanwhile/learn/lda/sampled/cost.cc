@@ -1,5 +1,5 @@
-// What a round costs, from the shape of the data alone. How many tokens a stored count stands for
-// is not known before: two in most texts. A token takes as long as some 800 operations of a kernel
+// Cost of a round, from the shape of the data alone. How many tokens a stored count stands for is
+// not known before: two in most texts. A token takes as long as some 800 operations of a kernel
 // that computes, for any number of topics: it waits for memory.
 #include <algorithm>
 

@@ -31,7 +31,7 @@ std::vector<Alias> aliases_of(std::span<const double> weights) {
       small.push_back(more);
     }
   }
-  // What is left is 1 but for rounding.
+  // The rest is 1 but for rounding.
   for (const std::size_t i : small) put(i, 1, i);
   for (const std::size_t i : large) put(i, 1, i);
   return aliases;

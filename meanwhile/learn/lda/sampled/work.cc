@@ -1,5 +1,6 @@
-// What a shard does in a round. Topics are drawn in order of row, and numbers are drawn by the
-// number of the token in the shard: what is drawn depends on neither blocks nor threads.
+// The work of a shard in a round of the sampler. Topics are drawn in order of row, and numbers are
+// drawn by the number of the token in the shard: what is drawn depends on neither blocks nor
+// threads.
 //
 // Updates: documents and counts of words | changes, and sums for the priors | measures.
 #include <algorithm>
