@@ -21,10 +21,10 @@ static_assert(std::string_view(base::kVersion) == MEANWHILE_VERSION,
               "base/version.h and CMakeLists.txt disagree");
 
 int run(const Context& context) {
-  Program program(
-      "meanwhile",
-      "Machine learning on rows: the same answer, to the last bit, however many workers.",
-      std::string("meanwhile ") + base::kVersion);
+  Program program("meanwhile",
+                  "Machine learning on many rows, with the same model to the last bit on any "
+                  "number of workers.",
+                  std::string("meanwhile ") + base::kVersion);
   const FlagTable table = program.table();
   table.footer(
       "\nexamples:\n"
@@ -54,7 +54,7 @@ int run(const Context& context) {
     if (!command.table.parsed()) continue;
     if (launched().size > 1 && !command.of_many_ranks) {
       throw base::Error(base::ErrorKind::kUsage,
-                        "{} ranks were started, but only train and calibrate use several",
+                        "{} ranks were started, but only train and calibrate use more than one",
                         launched().size);
     }
     return command.run(context);

@@ -41,7 +41,7 @@ Histogram read_histogram(const std::filesystem::path& path) {
     histogram.push_back(count);
   }
   if (ends == 0) {
-    throw base::Error(base::ErrorKind::kInput, "{}: lists no vertex of a degree above 0",
+    throw base::Error(base::ErrorKind::kInput, "{} lists no vertex of a degree above 0",
                       text.name());
   }
   return histogram;

@@ -150,7 +150,7 @@ void Loop::rounds() {
 void Loop::trace(const Span& span) {
   if (run_ == nullptr || ++trace_events_ > kMaxTraceEvents) return;
   const char* name =
-      trace_events_ == kMaxTraceEvents ? "trace is full: what follows is left out" : span.name;
+      trace_events_ == kMaxTraceEvents ? "trace is full: later spans are left out" : span.name;
   trace_.add(name, span.thread, result_.rounds + 1, span.shard, span.begin_s, span.end_s);
 }
 

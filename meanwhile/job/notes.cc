@@ -14,7 +14,8 @@ void note_idle(const data::Part& part, int threads, Observer& observer) {
   const int shards = static_cast<int>(part.shards.size());
   if (threads <= shards) return;
   observer.note(
-      fmt::format("idle threads: {} of {}; the rows are in {}; {} makes more, and another model",
+      fmt::format("{} of {} threads are idle, for the rows are in {}; {} makes more shards, "
+                  "and another model",
                   threads - shards, threads, counted(shards, "shard"), parameter("shards")));
 }
 

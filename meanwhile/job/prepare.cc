@@ -98,11 +98,11 @@ void weigh(const SettledRun& run, const Worker& worker, data::Part& part, Observ
     if (dominant.share <= 0.9) return;
     const auto& names = part.data.feature_names;
     const auto column = static_cast<std::size_t>(dominant.column);
-    observer.note(fmt::format(
-        "column {} makes {:.4g} % of the variance, so it alone decides which rows are near each "
-        "other; {} gives every column the same weight",
-        names.empty() ? fmt::format("{}", column) : names[column], 100 * dominant.share,
-        parameter("standardize")));
+    observer.note(
+        fmt::format("column {} makes {:.4g} % of the variance, so it alone decides which rows "
+                    "are close; {} gives all columns the same weight",
+                    names.empty() ? fmt::format("{}", column) : names[column], 100 * dominant.share,
+                    parameter("standardize")));
   }
 }
 
@@ -249,8 +249,8 @@ std::unique_ptr<learn::RoundLearner> make_without_lag(const SettledRun& run,
   if (!loaded.other_data) return run.entry->restore(*run.resumed->state, run.parameters);
   if (!run.entry->is_incremental(run.parameters)) {
     observer.note(
-        fmt::format("{} was trained on other data; this is a warm start from its model, not the "
-                    "end of that run",
+        fmt::format("{} was trained on other data: training starts from its model and does not "
+                    "continue that run",
                     resume));
   }
   return run.entry->warm_start(*run.resumed->state, run.parameters);

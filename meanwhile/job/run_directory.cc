@@ -113,7 +113,7 @@ RunDirectory RunDirectory::create(const fs::path& path, const Json& fields) {
       base::sync_directory(run.path_.parent_path());
     } else if (!is_free(run.path_)) {
       throw Error(ErrorKind::kUsage,
-                  "{}: exists and is not a run directory; name one that does not exist yet",
+                  "{} exists and is not a run directory; name a path that does not exist yet",
                   run.path_.string());
     }
     fs::create_directories(run.path_, error);

@@ -9,12 +9,12 @@ using base::Error;
 using base::ErrorKind;
 
 Predictions Model::predict(const data::Dataset&, int) const {
-  throw Error(ErrorKind::kUsage, "this model gives rows no labels; see 'transform'");
+  throw Error(ErrorKind::kUsage, "this model has no labels; 'transform' writes its values");
 }
 
 void Model::probabilities(const data::Dataset&, std::int64_t, std::int64_t, int,
                           std::span<double>) const {
-  throw Error(ErrorKind::kUsage, "{}: this model gives none; a logistic model does",
+  throw Error(ErrorKind::kUsage, "{}: this model has none; a logistic model has",
               base::parameter("probabilities"));
 }
 

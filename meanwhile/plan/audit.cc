@@ -118,7 +118,8 @@ std::string to_text(const Audit& audit) {
   }
   text += fmt::format(" (machine {})\n", audit.machine);
   if (audit.overlapped) {
-    text += fmt::format("staleness 1 would have saved {:.0f} %\n", 100 * audit.overlapped->saved);
+    text += fmt::format("--staleness 1 would have saved {:.0f} % of the time\n",
+                        100 * audit.overlapped->saved);
   }
   return text;
 }

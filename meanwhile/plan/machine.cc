@@ -28,9 +28,10 @@ enum class Need { kOptional, kRequired };
 template <class M, class Visit>
 void describe_machine(M& m, Visit&& visit) {
   visit("flops", m.flops, Need::kRequired,
-        "operations a second of a worker, for what has no rate of its own");
+        "operations a second of a worker, for learners without a rate of their own");
   visit("cores", m.cores, Need::kOptional, "threads of one computer; 0: a worker is a computer");
-  visit("together", m.together, Need::kOptional, "speed of a thread when all work, of that alone");
+  visit("together", m.together, Need::kOptional,
+        "speed of a thread when all threads work, as a fraction of its speed alone");
   visit("memory", m.memory, Need::kOptional, "bytes a second, one worker reading");
   visit("disk", m.disk, Need::kOptional, "bytes a second");
   visit("start", m.start, Need::kOptional, "seconds before the first round");

@@ -142,25 +142,26 @@ void probe_with(BlobStore& blobs, const std::string& name) {
     const std::optional<Blob> blob = blobs.get(name);
     return blob && blob->bytes == bytes;
   };
-  expect(!blobs.get(name), "it has a blob that nobody wrote");
-  expect(blobs.put_if_absent(name, first), "it refuses a blob that is not there yet");
-  expect(comes_true([&] { return holds(first); }), "what was written is not read");
+  expect(!blobs.get(name), "it has a blob that was never written");
+  expect(blobs.put_if_absent(name, first), "it refuses to write a blob that does not exist yet");
+  expect(comes_true([&] { return holds(first); }), "a blob that was written cannot be read back");
   expect(!blobs.put_if_absent(name, second),
          "it overwrites a blob that must be written only when there is none");
   const std::string stale = blobs.get(name)->etag;
   const std::string etag = blobs.put(name, second);
-  expect(etag != stale, "a blob that is written anew keeps its etag");
+  expect(etag != stale, "a blob that was overwritten keeps its etag");
   expect(!blobs.put_if_match(name, third, stale),
          "it overwrites a blob that must be written only when it has not changed");
   expect(blobs.put_if_match(name, third, etag), "it refuses a blob that has not changed");
-  expect(comes_true([&] { return holds(third); }), "what was overwritten is not read");
+  expect(comes_true([&] { return holds(third); }),
+         "a blob that was overwritten is read in its old version");
   expect(comes_true([&] {
            const std::vector<BlobInfo> listed = blobs.list(name);
            return listed.size() == 1 && listed[0].name == name;
          }),
-         "what was written is not listed");
+         "a blob that was written is not listed");
   blobs.remove(std::span(&name, 1));
-  expect(comes_true([&] { return !blobs.get(name); }), "what was removed is still read");
+  expect(comes_true([&] { return !blobs.get(name); }), "a blob that was removed can still be read");
 }
 
 }  // namespace
@@ -169,8 +170,9 @@ Location parse_location(const std::string& url) {
   if (url.empty()) throw Error(ErrorKind::kUsage, "the store has no name; {}", kForms);
   if (const std::string safe = without_secrets(url); safe != url) {
     throw wrong(safe,
-                "a key, a signature or a query must not be in it: name azure://ACCOUNT/CONTAINER, "
-                "and set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN");
+                "it must not contain a key, a signature or a query: give "
+                "azure://ACCOUNT/CONTAINER, and set AZURE_STORAGE_KEY or "
+                "AZURE_STORAGE_SAS_TOKEN");
   }
   const std::string_view text = url;
   const std::size_t colon = text.find(':');
@@ -189,7 +191,7 @@ Location parse_location(const std::string& url) {
   }
   if (has_slashes) throw wrong(url, fmt::format("'{}://' is not known; {}", scheme, kForms));
   if (scheme == "azure" || scheme == "file") {
-    throw wrong(url, fmt::format("'{}:' has no '//' behind it; {}", scheme, kForms));
+    throw wrong(url, fmt::format("'{}:' is not followed by '//'; {}", scheme, kForms));
   }
   return parse_directory(url, url);
 }

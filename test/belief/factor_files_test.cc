@@ -146,7 +146,7 @@ TEST_F(FactorFiles, SaysWhatIsWrongAndWhere) {
   expect_bad("a.uai", "MARKOV\n1\n2\n1\n1 0\n2 1 inf", "found 'inf'");
   expect_bad("a.uai", "MARKOV\n1\n2\n1\n1 0\n2 1 1e999", "found '1e999'");
   expect_bad("a.uai", "MARKOV\n1\n2\n1\n1 0\n2 1", "the file ends");
-  expect_bad("a.uai", "MARKOV\n1\n2\n1\n1 0\n2 1 1 7", "found '7' behind the last table");
+  expect_bad("a.uai", "MARKOV\n1\n2\n1\n1 0\n2 1 1 7", "found '7' after the last table");
   expect_bad("a.uai", "MARKOV\n99999999999999999999\n", "found '99999999999999999999'");
   expect_bad("b.fg", "1\n\n2\n0 0\n2 2\n0\n", "variable twice");
   expect_bad("b.fg", "1\n\n1\n0\n2\n2\n0 1\n0 2\n", "an entry twice");

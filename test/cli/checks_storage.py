@@ -236,7 +236,7 @@ def check_cancel_sends_workers_home(box):
             for process in running:
                 expect("the job is no longer at job" in (said := ended(process)), said)
         expect(left(box) == [], left(box))
-        expect("holds no job" in box.run("status --store job", code=2).stderr, "still a job")
+        expect("there is no job" in box.run("status --store job", code=2).stderr, "still a job")
 
 
 def check_a_stopped_worker_gives_its_tasks_back(box):
@@ -249,7 +249,7 @@ def check_a_stopped_worker_gives_its_tasks_back(box):
             first, second = workers.start(), workers.start()
             workers.begun()
             first.send_signal(number)
-            expect("What was held is given back" in (said := ended(first, code=130)), said)
+            expect("Its tasks are given back" in (said := ended(first, code=130)), said)
             workers.begun(40)
             second.send_signal(number)
             ended(second, code=130)
@@ -273,7 +273,7 @@ def check_an_interrupted_run_goes_on(box):
         process.communicate()
     expect(box.record("first")["status"] == "interrupted", box.record("first"))
     done = box.run(f"{command} --out second --json")
-    expect("note: job holds this job already; going on with it" in done.stderr, done.stderr)
+    expect("note: job already holds this job, which goes on" in done.stderr, done.stderr)
     result = json.loads(done.stdout)
     expect_whole(box, "second", result)
     expect(left(box) == [], left(box))
@@ -301,7 +301,7 @@ def check_a_job_half_submitted_is_not_begun(box):
     (box / "job/blobs" / job / "ready").unlink()
     expect(status(box)["state"] == "uploading", status(box))
     said = box.run("worker --store job", code=2).stderr
-    expect("still being submitted" in said, said)
+    expect("not fully submitted" in said, said)
     expect("upload completed" in box.run(f"submit {LEARNERS['svm']} --store job").stderr, "not mended")
     box.run("worker --store job --quiet")
     expect_equal({"threads": on_threads(box, LEARNERS["svm"]), "store": fetched(box)})

@@ -43,10 +43,9 @@ TEST(Csv, HeaderCanBeForcedEitherWay) {
   options.header = true;
   EXPECT_EQ(csv("1,2\n3,4\n", options).feature_names, (std::vector<std::string>{"1", "2"}));
   options.header = false;
-  EXPECT_EQ(
-      error("a,b\n3,4\n", options),
-      "file0: line 1, column 1: found 'a' in field 0, expected a number; use `categorical` 0, "
-      "`ignore_column` 0 or `label_column` 0");
+  EXPECT_EQ(error("a,b\n3,4\n", options),
+            "file0: line 1, field 1 (column 0): found 'a', expected a number; use `categorical` 0, "
+            "`ignore_column` 0 or `label_column` 0");
 }
 
 TEST(Csv, FindsTheDelimiter) {
@@ -125,7 +124,7 @@ TEST(Csv, QuotedFieldsMayHoldLineEndsAcrossChunks) {
   }
   // Line ends between quotes count: the bad line is the last, 30 records of four lines below.
   EXPECT_EQ(error(text + "1,a,b\n", columns("", "", {"note"})),
-            "file0: line 122, column 5: found 'b' in field y, expected a number; use "
+            "file0: line 122, field 2 (y): found 'b', expected a number; use "
             "`categorical` y, `ignore_column` y or `label_column` y");
 }
 
@@ -142,39 +141,39 @@ TEST(Csv, SaysWhichLineIsRagged) {
 
 TEST(Csv, RefusesWhatIsNoFiniteNumber) {
   EXPECT_EQ(error("a,b\n1,2\n3,cat\n"),
-            "file0: line 3, column 3: found 'cat' in field b, expected a number; use "
+            "file0: line 3, field 2 (b): found 'cat', expected a number; use "
             "`categorical` b, `ignore_column` b or `label_column` b");
   EXPECT_EQ(error("1,2\n3,4x\n"),
-            "file0: line 2, column 3: found '4x' in field 1, expected a number; use "
+            "file0: line 2, field 2 (column 1): found '4x', expected a number; use "
             "`categorical` 1, `ignore_column` 1 or `label_column` 1");
   EXPECT_EQ(error("1,2\n3,4 5\n"),
-            "file0: line 2, column 3: found '4 5' in field 1, expected a number; use "
+            "file0: line 2, field 2 (column 1): found '4 5', expected a number; use "
             "`categorical` 1, `ignore_column` 1 or `label_column` 1");
   EXPECT_EQ(error("1,2\n3,\n"),
             "file0: values are missing in 1 of 2 columns: 1 (1), the first in row 1 (counted from "
             "0); use `missing` drop, mean, median or indicator, or `ignore_column`");
   EXPECT_EQ(error("1,2\n\"inf\",3\n"),
-            "file0: line 2, column 1: found 'inf' in field 0, which is not finite; remove or fill "
+            "file0: line 2, field 1 (column 0): found 'inf', which is not finite; remove or fill "
             "the row");
   EXPECT_EQ(error("1,2\n1e400,3\n"),
-            "file0: line 2, column 1: found '1e400' in field 0, which is not finite; remove or "
+            "file0: line 2, field 1 (column 0): found '1e400', which is not finite; remove or "
             "fill the row");
 }
 
 TEST(Csv, RefusesBadWeightsAndLabels) {
   EXPECT_EQ(error("1,2\n1,-0.5\n", columns("", "1")),
-            "file0: line 2, column 3: found the weight -0.5, expected 0 or more");
+            "file0: line 2, field 2 (column 1): found the weight -0.5, expected 0 or more");
   EXPECT_EQ(
       error("1,2\n1,x\n", columns("", "1")),
-      "file0: line 2, column 3: found 'x' in field 1, expected a number; a weight must be one");
+      "file0: line 2, field 2 (column 1): found 'x', expected a number; a weight must be one");
   EXPECT_EQ(error("1,2\n1,x\n", columns("1")),
-            "file0: line 2, column 3: found 'x' in field 1, expected a number; the labels "
+            "file0: line 2, field 2 (column 1): found 'x', expected a number; the labels "
             "before it are numbers, so all must be");
   EXPECT_EQ(error("1,a\n1,\n", columns("1")),
             "file0: the label is missing in 1 of 2 rows, the first is row 1 (counted from 0); use "
             "`missing` drop to leave such rows out");
   EXPECT_EQ(error("1,a\n1,\xe9\n", columns("1")),
-            "file0: line 2, column 3: found the label '\\xe9', expected UTF-8");
+            "file0: line 2, field 2 (column 1): found the label '\\xe9', expected UTF-8");
 }
 
 TEST(Csv, RefusesStrayQuotes) {
@@ -182,7 +181,7 @@ TEST(Csv, RefusesStrayQuotes) {
       error("1,2\n3,\"4\n"),
       "file0: line 2, column 3: found a quote that is never closed, expected a closing quote");
   EXPECT_EQ(error("1,2\n3,\"4\"5\n"),
-            "file0: line 2, column 6: found '5' behind a closing quote, expected a delimiter");
+            "file0: line 2, column 6: found '5' after a closing quote, expected a delimiter");
   EXPECT_EQ(error("1,2,a\n3,4,5\" pipe\n6,7,b\n", columns("2")),
             "file0: line 2, column 6: found a quote inside a field, expected it at the start; put "
             "the field in quotes and double the quotes inside");
@@ -214,8 +213,8 @@ TEST(Csv, SeveralFilesMayRepeatTheHeader) {
   EXPECT_EQ(parse_error({"x,y\n1,2\n", "3,4,5\n"}, kCsvReader),
             "file1: its columns are not those of file0: found 3 columns, expected 2; is one of "
             "them a label (`label_column`) or to be ignored (`ignore_column`)?");
-  EXPECT_EQ(parse_error({"1,2\n3,4\n", "5,6\n7,x\n"}, kCsvReader).substr(0, 37),
-            "file1: line 2, column 3: found 'x' in");
+  EXPECT_EQ(parse_error({"1,2\n3,4\n", "5,6\n7,x\n"}, kCsvReader).substr(0, 47),
+            "file1: line 2, field 2 (column 1): found 'x', e");
 }
 
 TEST(Csv, RefusesAFileWithoutRows) {

@@ -196,7 +196,7 @@ TEST(NpyReading, RefusesHeadersThatAreNone) {
   EXPECT_THAT(header("{}"), HasSubstr("is missing"));
   EXPECT_THAT(header("{'descr': '<f4', 'fortran_order': False}"), HasSubstr("is missing"));
   EXPECT_THAT(header("{'descr': '<f4', 'descr': '<f4'}"),
-              HasSubstr("key 'descr' is unknown or there twice"));
+              HasSubstr("key 'descr' is unknown or occurs twice"));
   EXPECT_THAT(header("{'colour': 'red'}"), HasSubstr("key 'colour'"));
   EXPECT_THAT(header("{'descr': <f4}"), HasSubstr("expected a string at '<f4}'"));
   EXPECT_THAT(header("{'descr': '<f4"), HasSubstr("expected a string that ends"));

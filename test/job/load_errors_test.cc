@@ -60,7 +60,7 @@ TEST(Load, ErrorsInCsvComeInOrderToo) {
   write(folder / "d.csv", text + "3,4\n\"5,6\n7,8\n");
   const std::string b = (folder / "b.csv").string(), c = (folder / "c.csv").string();
   expect_one_error({folder / "a.csv", folder / "b.csv", folder / "c.csv"}, {},
-                   b + ": line 302, column 3: found 'two' in field b, expected a number; use "
+                   b + ": line 302, field 2 (b): found 'two', expected a number; use "
                        "`categorical` b, `ignore_column` b or `label_column` b");
   expect_one_error({folder / "a.csv", folder / "c.csv", folder / "b.csv"}, {},
                    c + ": found 3 fields, expected 2 as in " + (folder / "a.csv").string());

@@ -268,7 +268,7 @@ TEST(Spread, SolvesItsEquation) {
   EXPECT_THAT(usage_error_of([&] {
                 answer_of("spread", Json::object(), graph_of(edges_of(pairs), false), 1);
               }),
-              HasSubstr("name a file of vertices whose class is known"));
+              HasSubstr("give a file of vertices whose class is known"));
 }
 
 // One answer: threads, workers and exchanges do not matter; for sums that are exact, shards do not

@@ -102,11 +102,11 @@ TEST(LinearState, WhatLaterStagesNeedMustBeThereToo) {
   File moments(Kind::kSvm, p, 2, 1);
   ASSERT_EQ(moments.state.progress["stage"], "model");
   moments.state.carried.erase("moments");
-  EXPECT_THAT(moments.error(), HasSubstr("has not what these parameters need"));
+  EXPECT_THAT(moments.error(), HasSubstr("lacks the state that these parameters need"));
   p.solver = Solver::kSgd, p.adaptive = true;
   File squares(Kind::kSvm, p, 2, 1);
   ASSERT_EQ(squares.state.carried.erase("squares"), 1U);
-  EXPECT_THAT(squares.error(), HasSubstr("has not what these parameters need"));
+  EXPECT_THAT(squares.error(), HasSubstr("lacks the state that these parameters need"));
 }
 
 TEST(LinearState, AStageNobodyKnowsIsRefused) {

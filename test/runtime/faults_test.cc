@@ -192,7 +192,7 @@ TEST(Workers, GiveUpAfterTheTimeOutAndSayWhatIsMissing) {
   } catch (const base::Error& e) {
     EXPECT_EQ(e.kind(), base::ErrorKind::kFailed);
     EXPECT_THAT(e.what(), HasSubstr(record.names().total(0)));
-    EXPECT_THAT(e.what(), HasSubstr("(root) is missing; nobody holds it"));
+    EXPECT_THAT(e.what(), HasSubstr("(root) is missing; no worker holds it"));
     EXPECT_THAT(e.what(), HasSubstr("`timeout`"));
   }
   // No harm is done: the next one goes on.
@@ -216,7 +216,7 @@ TEST(Missing, NamesTheFirstBlobItsTaskAndItsOwner) {
   put(names.live("wants-tasks-berta"));
   EXPECT_EQ(missing_shards(blobs, record, 5), (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_THAT(what_is_missing(blobs, record, 5),
-              HasSubstr(names.update(5, 0, 0) + " (shard 0) is missing; nobody holds it"));
+              HasSubstr(names.update(5, 0, 0) + " (shard 0) is missing; no worker holds it"));
   put(names.update(5, 0, 0));
   put(names.update(5, 0, 1));
   EXPECT_THAT(what_is_missing(blobs, record, 5),
@@ -230,11 +230,11 @@ TEST(Missing, NamesTheFirstBlobItsTaskAndItsOwner) {
               HasSubstr(names.sum(5, 1) + " (group 1) is missing; worker anna holds it"));
   put(names.sum(5, 1));
   EXPECT_THAT(what_is_missing(blobs, record, 5),
-              HasSubstr(names.sum(5, 1) + " (group 1) is there, but cannot be read whole"));
+              HasSubstr(names.sum(5, 1) + " (group 1) exists, but cannot be read in full"));
   put_sum(1);
   put_sum(2);
   EXPECT_THAT(what_is_missing(blobs, record, 5),
-              HasSubstr(names.total(5) + " (root) is missing; nobody holds it"));
+              HasSubstr(names.total(5) + " (root) is missing; no worker holds it"));
 }
 
 TEST(Keeper, ThrowsAwayMessagesThatAreNone) {

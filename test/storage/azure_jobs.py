@@ -242,7 +242,7 @@ def check_credentials_that_do_not_fit(box):
         box.refused(f"{command} --store {url}", expired, "expired")
     for command in (commands[0], commands[-1]):
         box.refused(f"{command} --store {url}", reading, "access refused")
-    box.refused(f"status --store {url}", reading, "holds no job")
+    box.refused(f"status --store {url}", reading, "there is no job")
     box.run(f"submit {JOBS['svm']} --store {url} --quiet")
     box.refused(f"worker --store {url} --timeout 20", reading, "access refused")
     box.refused(f"cancel --store {url}", reading, "access refused")

@@ -63,8 +63,8 @@ TEST(Location, WhatIsWrongIsSaid) {
   for (const std::string url : {"s3://bucket/key", "gs://bucket", "http://host/path", "://x"}) {
     EXPECT_THAT(problem_of(url), HasSubstr("://' is not known; a store is a directory"));
   }
-  EXPECT_THAT(problem_of("azure:abc"), HasSubstr("has no '//'"));
-  EXPECT_THAT(problem_of("file:/tmp"), HasSubstr("has no '//'"));
+  EXPECT_THAT(problem_of("azure:abc"), HasSubstr("is not followed by '//'"));
+  EXPECT_THAT(problem_of("file:/tmp"), HasSubstr("is not followed by '//'"));
   EXPECT_THAT(problem_of("file://host/tmp"), HasSubstr("three slashes"));
   EXPECT_THAT(problem_of("file:///a%20b"), HasSubstr("'%'"));
   EXPECT_THAT(problem_of("azure://"), HasSubstr("names no account"));
@@ -84,7 +84,7 @@ TEST(Location, WhatIsWrongIsSaid) {
   EXPECT_THAT(problem_of("azure://account/container/a//b"), HasSubstr("a word is empty"));
   EXPECT_THAT(problem_of("azure://account/container/a/../b"), HasSubstr("a word is '..'"));
   EXPECT_THAT(problem_of("azure://account/container/a b"), HasSubstr("byte 32"));
-  EXPECT_THAT(problem_of("azure://account/container/a?sig=x"), HasSubstr("must not be in it"));
+  EXPECT_THAT(problem_of("azure://account/container/a?sig=x"), HasSubstr("must not contain a key"));
 }
 
 TEST(Location, AFileIsNoStore) {

@@ -37,17 +37,20 @@ class Calibrate {
   static constexpr bool kOfManyRanks = true;
 
   Calibrate(const FlagTable& table, const learn::Registry& registry) {
-    table.text("--out", out_, "profile to write; default: yours, which plan and train then take")
+    table.text("--out", out_, "profile to write (default: your own, which plan and train then use)")
         .type("FILE");
-    table.whole("--threads", threads_, "threads; 0: all the machine offers", 0);
-    table.toggle("--quick", quick_, "a few shapes of k-means and svm: seconds, not a minute");
-    table.choice("--learner", learner_, registry.names(), "only what this one does; default: all");
+    table.whole("--threads", threads_, "number of threads; 0: all that the machine has", 0);
+    table.toggle("--quick", quick_,
+                 "measure a few shapes of k-means and svm only: seconds instead of a minute");
+    table.choice("--learner", learner_, registry.names(),
+                 "measure this learner only (default: all)");
     table.real("--seconds", seconds_,
-               "of a round that is measured; more where a machine is shared or works in bursts",
+               "seconds that a measured round should take; raise it on a machine that is "
+               "shared or works in bursts",
                1e-4);
     table.choice("--simd", simd_, base::simd_targets(),
                  "use at most this instruction set; results do not change");
-    table.real("--timeout", timeout_, "seconds to wait for a rank that gives no sign", 0.1);
+    table.real("--timeout", timeout_, "seconds to wait for a silent rank", 0.1);
     store_.add_to(table, false);
     store_.add_prices(table);
     table.footer(

@@ -137,7 +137,7 @@ Command add_completion(const FlagTable& program) {
       "  meanwhile completion fish > ~/.config/fish/completions/meanwhile.fish\n");
   return {table, [program, shell](const Context& context) {
             if (shell->empty()) {
-              throw Error(ErrorKind::kUsage, "no shell is named: bash, zsh or fish");
+              throw Error(ErrorKind::kUsage, "no shell is given: name bash, zsh or fish");
             }
             const std::vector<Entry> entries = program.entries();
             context.console.out(*shell == "bash"  ? bash(entries)

@@ -41,12 +41,11 @@ struct Convert {
     input.add_to(table);
     graph.add_to(table);
     table
-        .choice(
-            "--ratings", ratings, learn::choices<learn::factorize::Feedback>(),
-            "the files are ratings: user, item, rating; of a pair that is listed again the last "
-            "one counts (explicit), or the sum (implicit)")
+        .choice("--ratings", ratings, learn::choices<learn::factorize::Feedback>(),
+                "read the files as ratings (user, item, rating); for a pair listed twice, "
+                "explicit keeps the last rating, implicit adds them up")
         .group("Ratings");
-    table.whole("--threads", threads, "threads; 0: all the machine offers", 0);
+    table.whole("--threads", threads, "number of threads; 0: all that the machine has", 0);
     table.toggle("--json", json, "print what was written as one JSON object");
     table.toggle("--quiet", quiet, "print nothing but errors");
     table.footer(

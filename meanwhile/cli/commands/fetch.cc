@@ -41,7 +41,7 @@ class Fetch {
   explicit Fetch(const FlagTable& table) {
     store_.add_to(table, true);
     store_.add_prices(table);
-    table.text("--out", out_, "run directory to write; default: runs/LEARNER-N")
+    table.text("--out", out_, "run directory to write (default: runs/LEARNER-N)")
         .type("DIR")
         .group("Job");
     table.toggle("--remove", remove_, "remove the job from the store afterwards").group("Job");
@@ -65,10 +65,10 @@ class Fetch {
     // Whether there is a result is known before a directory is made for it.
     base::SystemClock clock;
     if (!runtime::result_of(*opened->store.blobs, job, clock)) {
-      throw base::Error(base::ErrorKind::kInput,
-                        "{}: the job has not ended; 'meanwhile status --store {}' shows how far it "
-                        "is",
-                        store_.url(), shell_quoted(store_.url()));
+      throw base::Error(
+          base::ErrorKind::kInput,
+          "{}: the job has not ended; 'meanwhile status --store {}' shows its progress",
+          store_.url(), shell_quoted(store_.url()));
     }
     const learn::Entry& entry = context.registry.at(job.learner);
     job::RunDirectory directory = job::RunDirectory::create(out);
@@ -141,7 +141,7 @@ class Cancel {
     if (left == 0) store_.tidy();
     context.console.say(fmt::format("job {} is no longer at {}\n", job.id, store_.url()));
     if (left > 0) {
-      context.console.say(fmt::format("note: {} still running, to stop at the next heartbeat\n",
+      context.console.say(fmt::format("note: {} still running; they stop at their next heartbeat\n",
                                       base::counted(left, "worker")));
     }
     return kExitDone;
@@ -155,12 +155,12 @@ class Cancel {
 
 Command add_fetch(const FlagTable& program) {
   return make_command<Fetch>(
-      program.command("fetch", "bring the result of the job at a store to a run directory"));
+      program.command("fetch", "copy the result of a job at a store into a run directory"));
 }
 
 Command add_cancel(const FlagTable& program) {
   return make_command<Cancel>(
-      program.command("cancel", "end the job at a store and remove all of it"));
+      program.command("cancel", "cancel the job at a store and remove its blobs"));
 }
 
 }  // namespace meanwhile::cli

@@ -56,7 +56,7 @@ void write_simple(const Context& context, const GenerateFlags& flags, data::Edge
   context.console.say(fmt::format(
       "{}: {}, {}{}\n", flags.out, base::counted(data::rows(built.data.x), "vertex"),
       base::counted(made, "edge"),
-      made == drawn ? "" : fmt::format(" ({} drawn; loops and duplicates are left out)", drawn)));
+      made == drawn ? "" : fmt::format(" ({} drawn; loops and duplicates left out)", drawn)));
 }
 
 void check_written(const GenerateFlags& flags) {
@@ -108,7 +108,7 @@ struct OfDegrees {
   std::string file;
 
   explicit OfDegrees(const FlagTable& table) {
-    table.text("FILE", file, "lines of a degree and the number of vertices that have it")
+    table.text("FILE", file, "file of lines: a degree, and the number of vertices that have it")
         .required();
     flags.add_to(table, graph::written_endings());
     table.footer("\nexamples:\n  meanwhile generate degrees histogram.txt --out graph.sg\n");
@@ -131,10 +131,10 @@ struct Grid {
     table.whole("--cols", model.cols, "columns of the grid", 1, kMostSide);
     if (potts) {
       model.states = 3;
-      table.whole("--states", model.states, "states of a variable", 3, kMostStates);
+      table.whole("--states", model.states, "number of states of a variable", 3, kMostStates);
     }
-    table.real("--coupling", model.coupling, "fields and couplings are uniform in +-1/2 of this",
-               0);
+    table.real("--coupling", model.coupling,
+               "width of the uniform distribution of fields and couplings, centred on 0", 0);
     flags.add_to(table, ".uai");
     table.footer(
         fmt::format("\nexamples:\n  meanwhile generate {} --rows 300 --cols 300 --out grid.uai\n",
@@ -165,7 +165,7 @@ struct Tree {
 
   explicit Tree(const FlagTable& table) {
     table.whole("--variables", model.variables, "variables", 1, kMostVariables);
-    table.whole("--states", model.states, "states of a variable", 2, kMostStates);
+    table.whole("--states", model.states, "number of states of a variable", 2, kMostStates);
     flags.add_to(table, ".uai");
     table.footer("\nexamples:\n  meanwhile generate tree --variables 1000 --out tree.uai\n");
   }
@@ -181,8 +181,7 @@ struct Tree {
 }  // namespace
 
 std::vector<Command> add_generate(const FlagTable& program) {
-  const FlagTable table =
-      program.command("generate", "make a graph or a graphical model from random numbers");
+  const FlagTable table = program.command("generate", "generate a random graph or graphical model");
   table.footer("\n'meanwhile generate KIND --help' shows the flags of a kind.\n");
   return {
       make_command<Kronecker>(

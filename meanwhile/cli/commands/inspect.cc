@@ -145,10 +145,10 @@ struct Inspect {
   explicit Inspect(const FlagTable& table) {
     input.add_to(table);
     graph.add_to(table);
-    table.toggle("--json", json, "print all of it as one JSON object");
+    table.toggle("--json", json, "print the result as one JSON object");
     table.toggle("--check", check,
-                 "check the seals of large converted data and of a run's newest state, too; those "
-                 "of models and small files are checked always");
+                 "check the seals of large converted data and of a run's newest state, too "
+                 "(those of models and small files are always checked)");
     table.footer(
         "\nFILES is a run directory, a model file, data, a factor graph (.uai, .fg), or a graph:\n"
         "a list of edges is one when its name ends in .el, or with --directed or --undirected.\n"
@@ -179,7 +179,7 @@ struct Inspect {
 }  // namespace
 
 Command add_inspect(const FlagTable& program) {
-  return make_command<Inspect>(program.command("inspect", "say what a run, a model or data holds"));
+  return make_command<Inspect>(program.command("inspect", "describe a run, a model or data"));
 }
 
 }  // namespace meanwhile::cli

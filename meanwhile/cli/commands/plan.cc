@@ -57,21 +57,21 @@ class Plan {
     const auto plan = [](const Flag& flag) { return flag.group("Plan"); };
     workers_option_ =
         plan(table.text("--workers", workers_,
-                        "numbers of workers to look at, such as 1..128 or 1,2,4; default: 1..256, "
-                        "and threads as far as there are cores"))
+                        "numbers of workers to consider, such as 1..128 or 1,2,4 (default: 1..256; "
+                        "for threads, 1 to the number of cores)"))
             .type("RANGE");
     deadline_option_ =
-        plan(table.text("--deadline", deadline_, "be done in time, such as 30m, as cheaply as can"))
+        plan(table.text("--deadline", deadline_,
+                        "finish within this time, such as 30m, as cheaply as possible"))
             .type("TIME");
-    plan(table.real("--budget", budget_, "pay no more than this, and be as fast as can", 0))
+    plan(table.real("--budget", budget_, "cost at most this much, as fast as possible", 0))
         .shown_default("");
-    plan(table.choice(
-        "--scaling", scaling_, {"strong", "weak", "scale-up"},
-        "strong: these rows for all workers; weak: for each worker; scale-up: the best "
-        "number of workers for these rows, twice as many, up to 64 times"));
+    plan(table.choice("--scaling", scaling_, {"strong", "weak", "scale-up"},
+                      "strong: all workers share these rows; weak: each worker has as many; "
+                      "scale-up: the best number of workers for 1, 2, 4 ... 64 times these rows"));
     stragglers_.add_to(table);
-    plan(table.text("--svg", svg_, "draw the curves to this file")).type("FILE");
-    plan(table.toggle("--json", json_, "print one JSON object"));
+    plan(table.text("--svg", svg_, "file to draw the curves to")).type("FILE");
+    plan(table.toggle("--json", json_, "print the result as one JSON object"));
     table.footer(fmt::format(
         "\nexamples:\n"
         "  meanwhile plan {0} data.npy --workers 1..64 --budget 5 --deadline 30m\n"
@@ -129,8 +129,9 @@ std::string Plan::error_text() const {
                        past.runs == 1 ? "" : "s");
   }
   return fmt::format("± {:.0f} %: {}", 100 * error(),
-                     flags_.machine().error > 0 ? "as the profile says; no run was compared yet"
-                                                : "a guess; no run was compared yet");
+                     flags_.machine().error > 0
+                         ? "the profile's own estimate; no run was compared yet"
+                         : "a default; no run was compared yet");
 }
 
 int Plan::run(const Context& context) {
@@ -139,13 +140,13 @@ int Plan::run(const Context& context) {
   if (workers_option_.given()) parse_workers("--workers", workers_);
   if (scaling_ != "strong" && (wish_.deadline_s || wish_.budget)) {
     throw Error(ErrorKind::kUsage,
-                "--deadline and --budget: are for the same rows whatever the workers (--scaling "
-                "strong)");
+                "--deadline and --budget need --scaling strong, where all workers share the "
+                "same rows");
   }
   stragglers_.check();
   if (scaling_ != "strong" && stragglers_.given()) {
     throw Error(ErrorKind::kUsage,
-                "--stragglers: are for the same rows whatever the workers (--scaling strong)");
+                "--stragglers needs --scaling strong, where all workers share the same rows");
   }
   check_not_read(svg_, flags_.all_read());
   const std::filesystem::path folder =
@@ -244,7 +245,7 @@ std::string Plan::answer(const plan::Choice& choice) const {
                      money(point.total_price), error_text());
   text += fmt::format("why: {}\n", choice.why);
   if (point.seed + point.score >= 0.001) {
-    text += fmt::format("beside the rounds: {} of preparing or seeding, {} of scoring\n",
+    text += fmt::format("besides the rounds: {} of preparation, {} of scoring\n",
                         duration(point.seed), duration(point.score));
   }
   return text;
@@ -298,7 +299,7 @@ int Plan::strong(const Context& context) {
   if (wish_.deadline_s) wish += fmt::format("within {}", duration(*wish_.deadline_s));
   if (wish_.budget) wish += fmt::format("{}for {}", wish.empty() ? "" : " ", money(*wish_.budget));
   context.console.error(fmt::format(
-      "no number of workers looked at ({} to {}) does it {}; the nearest is {}: {} for {}",
+      "no number of workers from {} to {} does it {}; the nearest is {}: {} for {}",
       workers.front(), workers.back(), wish, base::counted(choice.answer.workers, "worker"),
       duration(plan::total_seconds(choice.answer)), money(choice.answer.total_price)));
   return kExitFailed;
@@ -343,7 +344,7 @@ int Plan::scale_up(const Context& context) {
 
 std::vector<Command> add_plan(const FlagTable& program, const learn::Registry& registry) {
   const FlagTable plan =
-      program.command("plan", "how many machines, how long, how much: before you start");
+      program.command("plan", "predict time, speedup and price, and recommend a number of workers");
   plan.footer("\n'meanwhile plan LEARNER --help' shows the flags of a learner, and examples.\n");
   return commands_of_learners<Plan>(plan, registry);
 }

@@ -19,13 +19,13 @@ using plan::Stealing;
 void StragglerFlags::add_to(const FlagTable& table) {
   const auto slow = [](const Flag& flag) { return flag.group("Stragglers, for --staleness"); };
   share_option_ = slow(table.real("--stragglers", stragglers_.share,
-                                  "part of the time that each worker is slow, from 0 to 1", 0));
-  slowdown_option_ =
-      slow(table.real("--slowdown", stragglers_.slowdown, "times as long a slow worker takes", 1));
+                                  "fraction of the time that each worker is slow, from 0 to 1", 0));
+  slowdown_option_ = slow(
+      table.real("--slowdown", stragglers_.slowdown, "factor by which a slow worker is slower", 1));
   rounds_option_ = slow(table.real("--slow-rounds", stragglers_.rounds,
-                                   "a worker stays slow for the work of so many rounds", 1));
+                                   "rounds of work for which a worker stays slow", 1));
   one_option_ = slow(table.toggle("--one-straggler", stragglers_.one,
-                                  "one worker is slow all the time, and no other"));
+                                  "one worker is always slow, the others never"));
 }
 
 bool StragglerFlags::given() const {
@@ -35,15 +35,15 @@ bool StragglerFlags::given() const {
 
 void StragglerFlags::check() const {
   if (stragglers_.share > 1) {
-    throw Error(ErrorKind::kUsage, "--stragglers: {}: expected a part of the time, from 0 to 1",
+    throw Error(ErrorKind::kUsage, "--stragglers: {}: expected a fraction of the time, from 0 to 1",
                 stragglers_.share);
   }
   if (stragglers_.one && share_option_.given()) {
-    throw Error(ErrorKind::kUsage, "--one-straggler and --stragglers: are two kinds; give one");
+    throw Error(ErrorKind::kUsage, "--one-straggler and --stragglers exclude each other; give one");
   }
   if (given() && !share_option_.given() && !stragglers_.one) {
     throw Error(ErrorKind::kUsage,
-                "{}: no worker is slow; --stragglers says which part of the time workers are",
+                "{}: no worker is slow; give the fraction of slow time by --stragglers",
                 slowdown_option_.given() ? "--slowdown" : "--slow-rounds");
   }
 }

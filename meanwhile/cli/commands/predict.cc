@@ -30,7 +30,9 @@ struct Predict {
 
   explicit Predict(const FlagTable& table) {
     flags.add_to(table);
-    table.toggle("--probabilities", probabilities, "of all classes, in order, instead of labels");
+    table.toggle("--probabilities", probabilities,
+                 "write the probability of each class, in the order of the classes, instead "
+                 "of labels");
     table
         .text("--out", out,
               ".npy, .csv or .txt; of graphs .csv, .MAR or .MAP; default: lines on standard output")

@@ -48,13 +48,13 @@ struct Recommend {
 
   explicit Recommend(const FlagTable& table) {
     table.text("MODEL", model, "a run directory of factorize, or its model file");
-    table.text("--user", user, "name of the user").type("NAME");
-    table.text("--users", users, "file of names of users, one a line").type("FILE");
+    table.text("--user", user, "user to recommend items to").type("NAME");
+    table.text("--users", users, "file of users, one name a line").type("FILE");
     rated.add_to(table);
     table.text("--out", out, "CSV file to write: user, item, score; default: standard output")
         .type("FILE");
     table.toggle("--json", json, "print the lists as one JSON object");
-    table.whole("--threads", threads, "threads; 0: all the machine offers", 0);
+    table.whole("--threads", threads, "number of threads; 0: all that the machine has", 0);
     table.footer(
         "\nItems that a user has rated are left out: those in the files that the run learned "
         "from,\n"
@@ -66,7 +66,7 @@ struct Recommend {
   }
 
   int run(const Context& context) {
-    if (model.empty()) throw Error(ErrorKind::kUsage, "no model is named: a run directory");
+    if (model.empty()) throw Error(ErrorKind::kUsage, "no model is given: name a run directory");
     if (user.empty() == users.empty()) {
       throw Error(ErrorKind::kUsage, "give one of --user NAME and --users FILE");
     }

@@ -83,26 +83,28 @@ class Simulate {
  public:
   Simulate(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
     const auto group = [](const Flag& flag) { return flag.group("Simulation"); };
-    group(table.whole("--workers", workers_, "as many work on the job", 1));
-    group(table.whole("--seed", seed_, "of what happens: the same seed, the same faults", 0));
-    group(table.text("--svg", svg_, "draw the seconds of rounds to this file")).type("FILE");
-    group(table.toggle("--json", json_, "print one JSON object"));
+    group(table.whole("--workers", workers_, "number of workers", 1));
+    group(
+        table.whole("--seed", seed_, "seed of the faults: the same seed gives the same faults", 0));
+    group(table.text("--svg", svg_, "file to draw the seconds of each round to")).type("FILE");
+    group(table.toggle("--json", json_, "print the result as one JSON object"));
     const auto faults = [](const Flag& flag) { return flag.group("Faults"); };
     faults(table.real("--jitter", faults_.jitter,
-                      "how much the time of a piece of work varies: 0.02 is about 2 %", 0));
+                      "relative variation of the time of a piece of work: 0.02 is about 2 %", 0));
     faults(table.real("--stragglers", faults_.stragglers,
-                      "chance that a worker is slow in a round, 0 to 1", 0));
-    faults(table.real("--slowdown", faults_.slowdown, "times as long a slow worker takes", 1));
+                      "probability that a worker is slow in a round, from 0 to 1", 0));
+    faults(
+        table.real("--slowdown", faults_.slowdown, "factor by which a slow worker is slower", 1));
     faults(table.real("--slow-links", faults_.slow_links,
-                      "part of the workers that have a slow link, 0 to 1", 0));
-    faults(table.real("--link-slowdown", faults_.link_slowdown, "times as long a byte takes there",
-                      1));
-    faults(table.real("--deaths", faults_.deaths, "of a worker in an hour, on average", 0));
-    faults(table.real("--restart", faults_.restart_s,
-                      "seconds from a death to another worker in its place", 0));
+                      "fraction of workers with a slow link, from 0 to 1", 0));
+    faults(table.real("--link-slowdown", faults_.link_slowdown,
+                      "factor by which a slow link is slower", 1));
+    faults(table.real("--deaths", faults_.deaths, "mean number of deaths of a worker per hour", 0));
+    faults(
+        table.real("--restart", faults_.restart_s, "seconds until a dead worker is replaced", 0));
     faults(table.real("--late-blobs", faults_.late_blobs,
-                      "chance that a blob of a store is seen late, 0 to 1", 0));
-    faults(table.real("--lateness", faults_.lateness_s, "seconds that it is late", 0));
+                      "probability that a blob becomes visible late, from 0 to 1", 0));
+    faults(table.real("--lateness", faults_.lateness_s, "seconds by which a late blob is late", 0));
     table.footer(fmt::format(
         "\nexamples:\n"
         "  meanwhile simulate {0} data.npy --workers 1000 --stragglers 0.01 --seed 1\n"
@@ -166,14 +168,14 @@ class Simulate {
     };
     part("load", outcome.load);
     part("work", outcome.work);
-    part("waiting for the slowest", outcome.waiting);
+    part("waiting for the slowest worker", outcome.waiting);
     part("exchange", outcome.exchange);
     part("absorb", outcome.absorb);
     part("recovery", outcome.recovery);
     if (outcome.deaths > 0) text += base::counted(outcome.deaths, "death") + "\n";
     if (outcome.speculated > 0) {
-      text += fmt::format("{} made in the place of a late worker\n",
-                          base::counted(outcome.speculated, "update"));
+      text +=
+          fmt::format("{} redone for a late worker\n", base::counted(outcome.speculated, "update"));
     }
     return text + fmt::format(
                       "{} for {:.2f}; predicted without faults: {} for {:.2f}: {:.2f} "

@@ -48,7 +48,7 @@ class StatusCommand {
   explicit StatusCommand(const FlagTable& table) {
     store_.add_to(table, true);
     store_.add_prices(table);
-    table.toggle("--json", json_, "print it as one JSON object").group("Job");
+    table.toggle("--json", json_, "print the status as one JSON object").group("Job");
     table.footer(
         "\nexamples:\n"
         "  meanwhile status --store /shared/job\n"
@@ -125,7 +125,7 @@ class StatusCommand {
 
 Command add_status(const FlagTable& program) {
   return make_command<StatusCommand>(
-      program.command("status", "show how far the job at a store is"));
+      program.command("status", "show the progress of the job at a store"));
 }
 
 }  // namespace meanwhile::cli

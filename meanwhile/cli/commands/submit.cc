@@ -29,19 +29,17 @@ class Submit {
   Submit(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
     store_.add_to(table, true);
     store_job_.add_to(table);
-    table.toggle("--create-container", create_, "make the container if it is not there")
+    table.toggle("--create-container", create_, "create the container if it does not exist")
         .group("Storage");
     table
         .text("--machine", machine_,
-              "profile to predict the job with: see 'meanwhile calibrate'; default: "
-              "$MEANWHILE_MACHINE, yours, or generic")
+              "machine profile that predicts the job, see 'meanwhile calibrate' (default: "
+              "$MEANWHILE_MACHINE, your own, or generic)")
         .type("NAME or FILE")
         .group("Job");
     table.toggle("--json", json_, "print the result as one JSON object").group("Job");
     table.toggle("--quiet", quiet_, "print nothing but errors").group("Job");
-    table
-        .toggle("--verbose", verbose_,
-                "say how long the job will take, as with a profile of this machine")
+    table.toggle("--verbose", verbose_, "predict the job's time, as with a profile of this machine")
         .group("Job");
     table.footer(
         fmt::format("\nexamples:\n"
@@ -154,7 +152,7 @@ class Submit {
 }  // namespace
 
 std::vector<Command> add_submit(const FlagTable& program, const learn::Registry& registry) {
-  const FlagTable submit = program.command("submit", "put a job at a store, for workers to do");
+  const FlagTable submit = program.command("submit", "submit a job to a store, for workers to run");
   submit.footer(
       "\n'meanwhile submit LEARNER --help' shows the flags of a learner, and examples.\n");
   return commands_of_learners<Submit>(submit, registry);

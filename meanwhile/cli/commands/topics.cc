@@ -98,18 +98,21 @@ class TopicsCommand {
  public:
   explicit TopicsCommand(const FlagTable& table) {
     table.text("MODEL", model_, "a run directory, or a model file");
-    table.whole("--top", top_, "words of each topic", 1);
+    table.whole("--top", top_, "number of words of each topic", 1);
     table.choice("--sort", sort_, {"prevalence", "coherence", "number"},
-                 "the most prevalent topic first, the most coherent (NPMI), or number 0");
+                 "order of the topics: most prevalent first, most coherent (NPMI) first, or "
+                 "by number");
     table.real("--relevance", relevance_,
-               "1: the likeliest words; less, to 0: the more those that are rare elsewhere; 0.6 is "
-               "often best",
+               "weight of a word's probability in the topic against its lift over all "
+               "topics: 1 lists the likeliest words, 0 the most exclusive; 0.6 is often best",
                0);
-    table.toggle("--weights", weights_, "each word with its probability in the topic");
-    table.toggle("--json", json_, "print all of it as one JSON object");
+    table.toggle("--weights", weights_, "show each word with its probability in the topic");
+    table.toggle("--json", json_, "print the result as one JSON object");
     table.toggle("--unsealed", unsealed_,
-                 "take a model whose seal is broken or missing, with a note");
-    table.text("--export", export_, "write what pyLDAvis.prepare() takes, as JSON, too")
+                 "accept a model whose seal is broken or missing, with a note");
+    table
+        .text("--export", export_,
+              "file for pyLDAvis: the arguments of pyLDAvis.prepare(), as JSON")
         .type("FILE");
     table.footer(
         "\nprevalence: the share of all words that the topic has brought about. npmi, u_mass: how "
@@ -127,7 +130,7 @@ class TopicsCommand {
 
   int run(const Context& context) const {
     if (model_.empty())
-      throw Error(ErrorKind::kUsage, "no model is named: a run directory or a file");
+      throw Error(ErrorKind::kUsage, "no model is given: name a run directory or a model file");
     if (relevance_ > 1) {
       throw Error(ErrorKind::kUsage, "--relevance: expected a number from 0 to 1, got {}",
                   relevance_);

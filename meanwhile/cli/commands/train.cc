@@ -75,48 +75,49 @@ Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, 
   std::vector<std::string> runtimes = {"auto"};
   for (const job::RuntimeKind& kind : job::kRuntimeKinds) runtimes.emplace_back(kind.name);
   job(table.choice("--runtime", runtime_, runtimes,
-                   "where workers live; auto: mpi when started by mpirun, storage with --store"));
-  threads_flag_ = job(table.whole(
-      "--threads", threads_, "threads (of each rank, with mpi); 0: all the machine offers", 0));
-  workers_flag_ = job(table.whole(
-      "--workers", workers_,
-      "with --store: workers of this process, one thread each; 0: as many as the machine offers "
-      "threads",
-      0));
+                   "where workers run; auto: mpi under mpirun, storage with --store, else "
+                   "threads"));
+  threads_flag_ = job(
+      table.whole("--threads", threads_,
+                  "number of threads (of each rank, with mpi); 0: all that the machine has", 0));
+  workers_flag_ =
+      job(table.whole("--workers", workers_,
+                      "with --store: number of workers of this process, one thread each; 0: one "
+                      "for each core",
+                      0));
   const std::string of_graphs =
-      entry.mirrors ? " (on four and more: mirrors, which send what others need)" : "";
+      entry.mirrors ? " (mirrors on four ranks or more: rows go only to the workers that need them)"
+                    : "";
   job(table.choice("--exchange", exchange_, job::exchange_choices(entry.mirrors),
-                   "how the updates of several workers are added; auto: allreduce between ranks" +
-                       of_graphs +
-                       ", and in shared memory within one process. With threads, the others give "
-                       "every thread a model of its own, as on a cluster: to compare them"));
+                   "how updates are summed; auto: allreduce between ranks" + of_graphs +
+                       ", shared memory within one process. With threads, allreduce and tree give "
+                       "every thread its own model, as on a cluster, for comparison"));
   job(table.whole("--replicas", replicas_,
-                  "workers that hold each row, with mpi: 2, neighbours take shards of a worker "
-                  "that is slow, and the model stays the same; takes twice the memory for rows, "
-                  "and is for stochastic steps, as --staleness",
+                  "number of workers that hold each row, with mpi. With 2, a neighbour takes "
+                  "over shards of a slow worker; the model stays the same, rows take twice the "
+                  "memory. For learners that have --staleness",
                   1, 2));
-  job(table.real("--time-limit", time_limit_, "seconds of training; 0: none", 0));
-  job(table.real("--timeout", timeout_,
-                 "seconds to wait for a worker that gives no sign before the run is given up",
+  job(table.real("--time-limit", time_limit_, "end training after this many seconds; 0: no limit",
+                 0));
+  job(table.real("--timeout", timeout_, "seconds to wait for a silent worker before the run fails",
                  0.1));
   job(table.real("--checkpoint-seconds", checkpoint_seconds_,
                  "seconds between checkpoints; 0: after every round", 0));
   job(table.bytes("--memory-limit", memory_limit_,
-                  "bytes of mapped data kept in memory, such as 500M; default: three quarters of "
-                  "the machine's"));
+                  "limit of memory for mapped data, such as 500M (default: three quarters of "
+                  "the machine's memory)"));
   job(table.text("--machine", machine_,
-                 "profile to predict the run with, and to learn from it: see 'meanwhile "
-                 "calibrate'; default: $MEANWHILE_MACHINE, yours, or generic"))
+                 "machine profile that predicts this run and learns from it, see 'meanwhile "
+                 "calibrate' (default: $MEANWHILE_MACHINE, your own, or generic)"))
       .type("NAME or FILE");
   job(table.toggle("--plan", plan_,
-                   "take the number of threads, the exchange and what is sent from the plan, "
-                   "where no flag says otherwise"));
-  job(table.text("--out", out_, "run directory to write; default: runs/LEARNER-N")).type("DIR");
+                   "let the plan choose threads, exchange and --send where no flag does"));
+  job(table.text("--out", out_, "run directory to write (default: runs/LEARNER-N)")).type("DIR");
   job(table.toggle("--json", json_, "print the result as one JSON object"));
   job(table.toggle("--quiet", quiet_, "print nothing but errors"));
   job(table.toggle("--verbose", verbose_,
-                   "compare what was predicted with what it took, as after --plan or with a "
-                   "profile of this machine"));
+                   "compare predicted with measured time, as after --plan or with a profile of "
+                   "this machine"));
   store_.add_to(table, false);
   store_job_.add_to(table);
   store_.add_prices(table);
@@ -159,7 +160,8 @@ int Train::run(const Context& context) {
   const Launched launch = launched();
   const Medium medium = this->medium(launch);
   if (medium != Medium::kNetwork && launch.size > 1) {
-    throw Error(ErrorKind::kUsage, "--runtime {}: {} ranks were started, and each would do all",
+    throw Error(ErrorKind::kUsage,
+                "--runtime {}: {} ranks were started, and each would do the whole job",
                 job::runtime_name(medium), launch.size);
   }
   if (store_.given() && medium != Medium::kStorage) {

@@ -42,7 +42,7 @@ struct Transform {
 
 Command add_transform(const FlagTable& program) {
   return make_command<Transform>(
-      program.command("transform", "write each row in the terms of the model"));
+      program.command("transform", "write distances, margins or topic shares of each row"));
 }
 
 }  // namespace meanwhile::cli

@@ -34,10 +34,10 @@ class WorkerCommand {
   explicit WorkerCommand(const FlagTable& table) {
     store_.add_to(table, true);
     const auto job = [](const Flag& flag) { return flag.group("Job"); };
-    job(table.whole("--threads", threads_, "that work; 0: all the machine offers", 0));
+    job(table.whole("--threads", threads_, "number of threads; 0: all that the machine has", 0));
     job(table.real("--wait", wait_, "seconds to wait for a job to be submitted", 0));
     job(table.real("--timeout", timeout_,
-                   "seconds without any progress of the job after which to give up", 0.1));
+                   "seconds without progress of the job before this worker gives up", 0.1));
     job(table.choice("--simd", simd_, base::simd_targets(),
                      "use at most this instruction set; results do not change"));
     job(table.toggle("--json", json_, "print the result as one JSON object"));
@@ -87,8 +87,8 @@ class WorkerCommand {
       if (base::now_s() - begin_s >= wait_) {
         if (!job) return store_.job(opened);  // says that there is none
         throw Error(ErrorKind::kInput,
-                    "{}: the job is still being submitted, or whoever did was stopped; submit it "
-                    "again, or wait with --wait SECONDS",
+                    "{}: the job is not fully submitted; wait with --wait SECONDS, or submit it "
+                    "again if its submit was stopped",
                     store_.url());
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -129,8 +129,8 @@ class WorkerCommand {
         return kExitDone;
       case runtime::Ending::kInterrupted:
         console.say(
-            fmt::format("interrupted; {}. What was held is given back, and the job waits "
-                        "for any worker\n",
+            fmt::format("interrupted; {}. Its tasks are given back, and the job waits for other "
+                        "workers\n",
                         made));
         return kExitInterrupted;
     }
@@ -147,7 +147,8 @@ class WorkerCommand {
 }  // namespace
 
 Command add_worker(const FlagTable& program) {
-  return make_command<WorkerCommand>(program.command("worker", "work on the job at a store"));
+  return make_command<WorkerCommand>(
+      program.command("worker", "run a worker of the job at a store"));
 }
 
 }  // namespace meanwhile::cli

@@ -55,10 +55,9 @@ std::int64_t parse_bytes(const std::string& name, const std::string& text) {
   }
   good = good && unit.empty() && value < 0x1p62;
   if (!good) {
-    throw Error(
-        ErrorKind::kUsage,
-        "{}: expected a number of bytes with K, M, G or T behind it, such as 500M, got '{}'", name,
-        text);
+    throw Error(ErrorKind::kUsage,
+                "{}: expected a number of bytes, such as 500M (K, M, G or T), got '{}'", name,
+                text);
   }
   return static_cast<std::int64_t>(value);
 }

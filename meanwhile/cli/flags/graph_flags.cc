@@ -7,13 +7,12 @@ namespace meanwhile::cli {
 
 void GraphFlags::add_to(const FlagTable& table) {
   const auto graph = [](const Flag& flag) { flag.group("Graphs"); };
-  graph(
-      table.toggle("--directed", directed_, "the files are a graph whose edges have a direction"));
-  graph(table.toggle("--undirected", undirected_, "the files are a graph whose edges have none"));
+  graph(table.toggle("--directed", directed_, "read the files as a directed graph"));
+  graph(table.toggle("--undirected", undirected_, "read the files as an undirected graph"));
   graph(table.choice("--loops", loops_, {"keep", "drop"},
-                     "what becomes of edges from a vertex to itself"));
+                     "treatment of edges from a vertex to itself"));
   graph(table.choice("--duplicates", duplicates_, {"merge", "count"},
-                     "what becomes of edges that are listed again: see 'train pagerank --help'"));
+                     "treatment of edges that are listed twice: see 'train pagerank --help'"));
 }
 
 bool GraphFlags::is_graph(const std::vector<std::string>& files) const {

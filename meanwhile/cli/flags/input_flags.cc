@@ -48,68 +48,75 @@ void InputFlags::add_to(const FlagTable& table) {
     return flag;
   };
   add(table.choice("--format", format_, data::format_names(),
-                   "format of the files; auto: each file's name tells, or else its content"));
-  add(table.choice("--dtype", dtype_, {"float32", "float64"}, "of numbers read from text"));
-  header_option_ = add(table.either(
-      "--header", header_,
-      "CSV: the first line holds column names (--no-header: it is data); default: detect"));
-  add(table.text("--delimiter", delimiter_, "CSV: between fields; default: by looking"))
+                   "format of the files; auto: by each file's name, or else its content"));
+  add(table.choice("--dtype", dtype_, {"float32", "float64"}, "type of numbers read from text"));
+  header_option_ =
+      add(table.either("--header", header_,
+                       "CSV: the first line holds column names; --no-header: it is data (default: "
+                       "detect)"));
+  add(table.text("--delimiter", delimiter_, "CSV: the character between fields (default: detect)"))
       .type("CHAR");
-  add(table.text(
-          "--label-column", label_column_,
-          "tables: name or number (from 0; -1 is the last) of the labels, kept from learning"))
+  add(table.text("--label-column", label_column_,
+                 "tables: column of labels, a name or a number (from 0; -1 is the last)"))
       .type("COLUMN");
   add(table.text("--labels", labels_,
-                 "a file of labels, one a row: NPY, IDX, or a number or word a line"))
+                 "file of labels, one for each row: NPY, IDX, or text with a number or word "
+                 "on each line"))
       .type("FILE");
-  add(table.text("--weights", weights_, "a file of sample weights, one a row")).type("FILE");
-  add(table.text("--weight-column", weight_column_, "tables: the column of sample weights"))
+  add(table.text("--weights", weights_, "file of sample weights, one for each row")).type("FILE");
+  add(table.text("--weight-column", weight_column_, "tables: column of sample weights"))
       .type("COLUMN");
   add(table.text("--text-column", text_column_,
-                 "CSV, JSON Lines: the column whose words are counted; of the others, only labels "
-                 "and weights are read"))
+                 "CSV, JSON Lines: column of text whose words are counted; other columns are "
+                 "ignored but for labels and weights"))
       .type("COLUMN");
   add(table.whole("--ngrams", words_.ngrams,
-                  "text: count runs of up to so many words, stop words aside", 1));
+                  "text: count runs of up to this many words, after stop words are removed", 1));
   add(table.texts("--ignore-column", ignore_columns_,
                   "tables: columns to leave out, such as id,name or x*; may be repeated"))
       .type("COLUMNS");
   add(table.texts("--columns", columns_,
-                  "tables: the only columns to learn from, such as a,b or x*; may be repeated"))
+                  "tables: columns to learn from, such as a,b or x* (default: all); may be "
+                  "repeated"))
       .type("COLUMNS");
   add(table.texts("--categorical", categorical_,
-                  "tables: columns whose numbers are categories; columns of words always are"))
+                  "tables: columns of numbers to treat as categories; columns of words always "
+                  "are"))
       .type("COLUMNS");
-  add(table.choice(
-      "--missing", missing_, data::missing_names(),
-      "tables: rows that lack a value (nothing, NA, NaN, null, ?): an error, left out of "
-      "training, or filled in; indicator: the mean, and a column that says so"));
+  add(table.choice("--missing", missing_, data::missing_names(),
+                   "tables: treatment of missing values (empty, NA, NaN, null, ?): error "
+                   "refuses them, drop leaves the row out of training, mean and median fill "
+                   "them in, indicator adds a column that marks them to the mean"));
   add(table.whole("--max-levels", max_levels_,
-                  "tables: levels of a category, the most frequent; rarer ones become one", 1));
+                  "tables: most levels of a category; rarer ones are merged into one", 1));
   tfidf_option_ = add(table.toggle(
       "--tfidf", tfidf_, "multiply counts by the inverse document frequency of their column"));
   add(table.choice("--normalize", normalize_, {"none", "l2"},
-                   "l2: divide each row by its Euclidean length, after all other weights"));
-  add(table.whole("--n-features", n_features_, "libsvm, docword, ldac: columns at least", 0));
+                   "l2: divide each row by its Euclidean length, after all other weighting"));
+  add(table.whole("--n-features", n_features_, "libsvm, docword, ldac: least number of columns",
+                  0));
   add(table.text("--vocabulary", vocabulary_,
-                 "a word a line: of text those to count, else names of the columns"))
+                 "file with a word on each line: the words to count in text, else the names "
+                 "of the columns"))
       .type("FILE");
   add(table.real("--min-df", words_.min_df,
-                 "text: leave out words in fewer documents than this number or, below 1, fraction",
+                 "text: leave out words in fewer documents than this; below 1, a fraction of "
+                 "the documents",
                  0));
   add(table.real("--max-df", words_.max_df,
-                 "text: leave out words in more documents than this number or, up to 1, fraction",
+                 "text: leave out words in more documents than this; up to 1, a fraction of "
+                 "the documents",
                  0));
   add(table.whole("--max-words", words_.max_words,
-                  "text: at most so many words, those in most documents", 1));
+                  "text: most words to keep, those in most documents", 1));
   add(table.text("--stop-words", words_.stop_words,
-                 "text: words to leave out: english, none, or a file of them"))
+                 "text: words to leave out: english, none, or a file with a word on each line"))
       .type("LIST")
       .shown_default(words_.stop_words);
-  unsealed_option_ =
-      add(table.toggle("--unsealed", unsealed_,
-                       "take files whose seal is broken or missing, with a note: damage is not "
-                       "noticed"));
+  unsealed_option_ = add(
+      table.toggle("--unsealed", unsealed_,
+                   "accept files whose seal is broken or missing, with a note; damage then goes "
+                   "unnoticed"));
 }
 
 void InputFlags::add_files_to(const FlagTable& table, const std::string& what) {
@@ -124,9 +131,9 @@ std::string InputFlags::take_last() {
 }
 
 void InputFlags::check() const {
-  if (files_.empty()) throw Error(ErrorKind::kUsage, "no data file is named");
+  if (files_.empty()) throw Error(ErrorKind::kUsage, "no data file is given");
   if (std::count(files_.begin(), files_.end(), "-") > 1) {
-    throw Error(ErrorKind::kUsage, "standard input (-) is named twice");
+    throw Error(ErrorKind::kUsage, "standard input (-) is given twice");
   }
   for (const std::string& file : all_read()) {
     std::error_code error;

@@ -37,7 +37,7 @@ bool may_be_model(const std::string& path) {
 void ModelFlags::add_to(const FlagTable& table) {
   table.text("MODEL", model_, "a run directory, or a model file");
   input_.add_to(table);
-  table.whole("--threads", threads_, "threads; 0: all the machine offers", 0);
+  table.whole("--threads", threads_, "number of threads; 0: all that the machine has", 0);
   table.choice("--simd", simd_, base::simd_targets(),
                "use at most this instruction set; results do not change");
 }
@@ -45,7 +45,7 @@ void ModelFlags::add_to(const FlagTable& table) {
 learn::LoadedModel ModelFlags::load(Console& console, const learn::Registry& registry,
                                     const std::string& out) {
   if (model_.empty())
-    throw Error(ErrorKind::kUsage, "no model is named: a run directory or a file");
+    throw Error(ErrorKind::kUsage, "no model is given: name a run directory or a model file");
   std::error_code error;
   if (!std::filesystem::exists(model_, error)) {
     throw Error(ErrorKind::kInput, "{}: no such run directory or model file", model_);

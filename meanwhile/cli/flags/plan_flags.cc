@@ -110,28 +110,28 @@ PlanFlags::PlanFlags(const FlagTable& table, const learn::Entry& entry) : entry_
   const auto shape = [](const Flag& flag) { return flag.group("Data, if no file is named"); };
   shape(table.whole("--rows", rows_, "rows", 1)).shown_default("");
   shape(table.whole("--dims", dims_, "columns", 1)).shown_default("");
-  shape(table.whole("--nonzeros", nonzeros_, "values stored, of sparse data; 0: dense", 0));
-  shape(table.whole("--classes", classes_, "of labels; 0: two", 0));
+  shape(table.whole("--nonzeros", nonzeros_, "stored values of sparse data; 0: dense", 0));
+  shape(table.whole("--classes", classes_, "number of classes; 0: two", 0));
   if (entry.shape_of_graph) {
     shape(table.text("--degrees", degrees_,
-                     "a graph of which no more is known than its degrees: lines of a degree and "
-                     "the number of vertices that have it"))
+                     "degrees of a graph, when no more is known of it: a file of lines with a "
+                     "degree and the number of vertices that have it"))
         .type("FILE");
   }
   const auto job = [](const Flag& flag) { return flag.group("Job"); };
   job(table.text("--machine", machine_name_,
-                 "profile: a TOML file, or one that is shipped; default: $MEANWHILE_MACHINE, "
-                 "what 'calibrate' left for you, or generic"))
+                 "machine profile: a TOML file, or the name of a shipped one (default: "
+                 "$MEANWHILE_MACHINE, the one that 'calibrate' wrote, or generic)"))
       .type("NAME or FILE");
   std::vector<std::string> runtimes = {"auto"};
   for (const job::RuntimeKind& kind : job::kRuntimeKinds) runtimes.emplace_back(kind.name);
   job(table.choice("--runtime", runtime_, runtimes,
-                   "where workers would live; auto: by what the machine has"));
+                   "where workers would run; auto: by the machine profile"));
   job(table.choice("--exchange", exchange_, job::exchange_choices(entry.mirrors),
-                   "between ranks; auto: the faster for each number of workers"));
-  job(table.whole("--shards", shards_, "parts of the data; 0: as many as workers", 0));
-  job(table.real("--rounds", rounds_,
-                 "rounds that training will take; 0: --max-iter, which is the most", 0));
+                   "exchange between ranks; auto: the faster one for each number of workers"));
+  job(table.whole("--shards", shards_, "number of shards; 0: as many as workers", 0));
+  job(table.real("--rounds", rounds_, "expected rounds of training; 0: --max-iter, the upper limit",
+                 0));
 }
 
 data::Dataset PlanFlags::read(const base::Json& parameters) const {
@@ -148,7 +148,7 @@ learn::Shape PlanFlags::shape_of_files(const base::Json& parameters) const {
   const data::Dataset data = read(parameters);
   if (entry_.held_out && !entry_.of_text && data.labels.empty()) {
     throw Error(ErrorKind::kInput,
-                "the data has no labels; in CSV, --label-column says which column they are in");
+                "the data has no labels; in CSV, --label-column names their column");
   }
   learn::Shape shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
                         data::is_sparse(data)};
@@ -163,8 +163,7 @@ learn::Shape PlanFlags::shape_of_files(const base::Json& parameters) const {
 learn::Shape PlanFlags::shape_of_degrees() const {
   if (rows_ > 0 || dims_ > 0 || nonzeros_ > 0) {
     throw Error(ErrorKind::kUsage,
-                "--degrees: says all of the shape; leave --rows, --dims and "
-                "--nonzeros away");
+                "--degrees gives the whole shape; leave out --rows, --dims and --nonzeros");
   }
   const graph::Histogram degrees = graph::read_histogram(degrees_);
   const std::int64_t edges = graph::edges_in(degrees);
@@ -179,7 +178,8 @@ learn::Shape PlanFlags::shape_of_degrees() const {
 learn::Shape PlanFlags::shape(const base::Json& parameters) const {
   if (!degrees_.empty()) {
     if (!input_.files().empty()) {
-      throw Error(ErrorKind::kUsage, "--degrees: is for when no data file is named");
+      throw Error(ErrorKind::kUsage,
+                  "--degrees gives the shape of a graph when no data file is named");
     }
     return shape_of_degrees();
   }
@@ -187,8 +187,8 @@ learn::Shape PlanFlags::shape(const base::Json& parameters) const {
   if (input_.files().empty()) {
     if (rows_ == 0 || dims_ == 0) {
       throw Error(ErrorKind::kUsage,
-                  "no data file is named: give its shape with --rows and --dims (and --nonzeros "
-                  "when it is sparse){}",
+                  "no data file is given: name one, or give the shape with --rows and --dims "
+                  "(and --nonzeros for sparse data){}",
                   entry_.shape_of_graph ? ", or the degrees of a graph with --degrees" : "");
     }
     shape = {rows_, dims_, rows_ * dims_, 2, false};
@@ -198,7 +198,7 @@ learn::Shape PlanFlags::shape(const base::Json& parameters) const {
     }
   } else {
     if (rows_ > 0 || dims_ > 0) {
-      throw Error(ErrorKind::kUsage, "--rows and --dims: are for when no data file is named");
+      throw Error(ErrorKind::kUsage, "--rows and --dims give the shape when no data file is named");
     }
     shape = shape_of_files(parameters);
   }

@@ -59,7 +59,8 @@ Error unknown_word(const CLI::App& app, const std::string& typed, const std::str
                  did_you_mean(flag, known), typed);
   }
   const std::vector<std::string> known = subcommands_of(app);
-  if (known.empty()) return Error(ErrorKind::kUsage, "'{}' takes no argument '{}'", typed, word);
+  if (known.empty())
+    return Error(ErrorKind::kUsage, "'{}' takes no argument; got '{}'", typed, word);
   return Error(ErrorKind::kUsage, "unknown {} '{}'{}\nknown are {}", kind_below(app), word,
                did_you_mean(word, known), listed(known));
 }
@@ -152,7 +153,7 @@ std::optional<std::string> Program::parse(const std::vector<std::string>& given)
     throw unknown_word(*app, typed, command || flag == left.end() ? left.at(0) : *flag);
   } catch (const CLI::ArgumentMismatch& e) {
     const std::string flag = std::string(e.what()).substr(0, std::string_view(e.what()).find(':'));
-    throw Error(ErrorKind::kUsage, "{}: a value is missing", flag);
+    throw Error(ErrorKind::kUsage, "{} needs a value", flag);
   } catch (const CLI::ParseError& e) {
     throw Error(ErrorKind::kUsage, "{}", e.what());
   }

@@ -13,19 +13,20 @@ using base::Error;
 using base::ErrorKind;
 
 void RatedFlags::add_to(const FlagTable& table) {
-  top_flag_ = table.whole("--top", top_, "items in a list", 1, 1'000'000);
-  ratings_flag_ = table.texts(
-      "--ratings", ratings_,
-      "file of ratings whose items are left out of a user's list; default: those of the run");
+  top_flag_ = table.whole("--top", top_, "number of items in a list", 1, 1'000'000);
+  ratings_flag_ =
+      table.texts("--ratings", ratings_,
+                  "file of ratings whose items are left out of a user's list (default: the "
+                  "ratings of the run)");
   ratings_flag_.type("FILE");
-  table.toggle("--keep-rated", keep_, "leave no item out of the lists");
+  table.toggle("--keep-rated", keep_, "keep items that the user has rated");
 }
 
 bool RatedFlags::given() const { return top_flag_.given() || ratings_flag_.given() || keep_; }
 
 learn::PairFiles RatedFlags::rated(const std::string& model) const {
   if (keep_ && !ratings_.empty()) {
-    throw Error(ErrorKind::kUsage, "--keep-rated leaves nothing out; --ratings is of no use");
+    throw Error(ErrorKind::kUsage, "--keep-rated leaves nothing out, so --ratings has no use");
   }
   if (keep_) return {};
   std::error_code error;

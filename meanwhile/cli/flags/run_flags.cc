@@ -16,34 +16,37 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
   }
   const auto job = [](const Flag& flag) { return flag.group("Job"); };
   seed_flag_ = job(table.whole("--seed", seed_, "seed of all random numbers", 0));
-  shards_flag_ = job(table.whole("--shards", shards_,
-                                 "parts of the data, which fix the order of every sum: the model "
-                                 "depends on it, never on the workers; 0: by the data's size",
-                                 0));
+  shards_flag_ =
+      job(table.whole("--shards", shards_,
+                      "number of shards, the parts of the data that fix the order of every sum: "
+                      "the model depends on it, never on the number of workers; 0: by the size of "
+                      "the data",
+                      0));
   staleness_flag_ =
       job(table.parsed_by(
               "--staleness", [this](const std::string& text) { set_staleness(text); },
-              "rounds that the model a worker reads may be behind. 0: every round waits for the "
-              "sum of the one before; 1: the exchange of a round overlaps the work of the next; 2 "
-              "or more: a worker reads what has arrived, which is recorded; inf: workers do not "
-              "wait for each other (default: 0)"))
+              "most rounds that a worker's model may lag behind. 0: every round waits for "
+              "the sum of the one before; 1: the exchange of a round overlaps the work of "
+              "the next; 2 or more: a worker uses the updates that have arrived, and the "
+              "run records them; inf: workers never wait for each other (default: 0)"))
           .type("ROUNDS");
   job(table.choice("--reads", reads_, {"fresh", "fixed"},
-                   "with --staleness: fresh, a read sees all that has arrived; fixed, exactly the "
-                   "rounds that it must see (default: fresh from staleness 2 on)"));
+                   "with --staleness: fresh uses all updates that have arrived, fixed exactly "
+                   "those that the bound requires (default: fresh from staleness 2 on)"));
   job(table.text("--replay", replay_,
-                 "repeat the reads that a run with fresh reads recorded: gives its model to the "
-                 "last bit, on any runtime"))
+                 "repeat a recorded run with fresh reads: gives its model to the last bit, on "
+                 "any runtime"))
       .type("DIR");
   if (entry.held_out) {
-    eval_flag_ = job(table.text("--eval", eval_,
-                                "held-out data to measure the model on; linear models stop when "
-                                "its loss no longer falls"))
-                     .type("FILE");
+    eval_flag_ =
+        job(table.text("--eval", eval_,
+                       "held-out data to measure the model on; linear models stop when its loss "
+                       "stops falling"))
+            .type("FILE");
   }
   job(table.choice("--simd", simd_, base::simd_targets(),
                    "use at most this instruction set; results do not change"));
-  job(table.text("--resume", resume_, "run directory to go on with")).type("DIR");
+  job(table.text("--resume", resume_, "run directory to continue")).type("DIR");
 }
 
 void RunFlags::set_staleness(const std::string& text) {

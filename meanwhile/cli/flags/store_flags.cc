@@ -33,25 +33,23 @@ storage::Credentials credentials() {
 void StoreFlags::add_to(const FlagTable& table, bool required) {
   const Flag flag =
       table.text("--store", url_,
-                 "where the job lives: a directory, or azure://ACCOUNT/CONTAINER/PREFIX with "
-                 "AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_KEY, or "
+                 "location of the job: a directory, or azure://ACCOUNT/CONTAINER/PREFIX with "
+                 "AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY or "
                  "AZURE_STORAGE_SAS_TOKEN in the environment");
   flag.type("URL").group("Storage");
   if (required) flag.required();
   table
       .text("--secret-file", secret_file_,
-            "file with a secret of 16 bytes or more that all workers of the job share: blobs are "
-            "signed with it, and what is not is refused (default: MEANWHILE_STORE_SECRET in the "
-            "environment, or no signatures)")
+            "file with a secret of at least 16 bytes that all workers of the job share: "
+            "they sign blobs with it and refuse unsigned ones (default: "
+            "MEANWHILE_STORE_SECRET in the environment, else no signatures)")
       .type("FILE")
       .group("Storage");
 }
 
 void StoreFlags::add_prices(const FlagTable& table) {
-  table.real("--price-hour", prices_.per_hour, "of a worker, for the bill", 0).group("Storage");
-  table
-      .real("--price-requests", prices_.per_million_requests, "of a million requests, for the bill",
-            0)
+  table.real("--price-hour", prices_.per_hour, "price of a worker for an hour", 0).group("Storage");
+  table.real("--price-requests", prices_.per_million_requests, "price of a million requests", 0)
       .group("Storage");
 }
 
@@ -95,7 +93,7 @@ runtime::StorePlace StoreFlags::place() const {
 void StoreJobFlags::add_to(const FlagTable& table) {
   table
       .real("--lease", lease_s_,
-            "seconds without a heartbeat after which a worker's tasks go to others", 1)
+            "seconds without a heartbeat until a worker's tasks go to other workers", 1)
       .group("Storage");
 }
 
@@ -114,7 +112,7 @@ void StoreFlags::create_container() const {
 runtime::JobRecord StoreFlags::job(OpenStore& opened) const {
   if (auto job = runtime::find_job(*opened.store.blobs)) return std::move(*job);
   throw Error(ErrorKind::kInput,
-              "{}: holds no job; 'meanwhile submit LEARNER FILE --store {}' puts one there",
+              "{}: there is no job; 'meanwhile submit LEARNER FILE --store {}' submits one",
               opened.store.blobs->name(), shell_quoted(url_));
 }
 

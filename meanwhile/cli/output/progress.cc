@@ -37,7 +37,7 @@ void Progress::round(const job::RoundEvent& event) {
   const double now = base::now_s();
   if (now - shown_s_ < (console_.terminal() ? kTerminalSeconds : kPlainSeconds)) return;
   if (seeding) {
-    show(fmt::format("seeding, step {}, {}", seed_steps_, duration(event.elapsed_s)));
+    show(fmt::format("preparing, step {}, {}", seed_steps_, duration(event.elapsed_s)));
     return;
   }
   std::string line = fmt::format("round {}, objective {:.8g}, {}", event.round,

@@ -144,7 +144,7 @@ constinit const Reader kCsvReader = {
     .title = "CSV",
     .file_names = {"*.csv", "*.tsv"},
     .recognised_by =
-        "anything else; where documents are expected, only numbers below the first "
+        "any other text; where documents are expected, only numbers below the first "
         "line",
     .gives = "dense; sparse where categories have many levels",
     .recognise = recognise,

@@ -126,7 +126,7 @@ std::vector<std::string> split_record(std::string_view text, const CsvRecord& re
       ++p;
       while (p < end && blank(text[p]) && !separates(text[p])) ++p;
       if (p < end && !separates(text[p])) {
-        throw BadText{p, fmt::format("found {} behind a closing quote, expected a delimiter",
+        throw BadText{p, fmt::format("found {} after a closing quote, expected a delimiter",
                                      in_quotes(text.substr(p, 1)))};
       }
     } else {
@@ -201,6 +201,12 @@ std::size_t CsvLayout::features() const {
 
 std::string CsvLayout::field_name(std::size_t field) const {
   return names.empty() || names[field].empty() ? fmt::format("{}", field) : names[field];
+}
+
+std::string CsvLayout::field_place(std::size_t field) const {
+  return names.empty() || names[field].empty()
+             ? fmt::format("field {} (column {})", field + 1, field)
+             : fmt::format("field {} ({})", field + 1, names[field]);
 }
 
 }  // namespace meanwhile::data

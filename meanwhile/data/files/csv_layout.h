@@ -25,6 +25,8 @@ struct CsvLayout {
   std::size_t features() const;
   // The field as options name it: 'name', or its number from 0.
   std::string field_name(std::size_t field) const;
+  // Its place in a line for a message: "field 6 (cut)".
+  std::string field_place(std::size_t field) const;
 };
 
 // The layout of a file that begins with `text`, its first kLookedAtBytes or, if `whole`, all of it;

@@ -104,6 +104,11 @@ class CsvParser : public TextParser<T> {
   [[noreturn]] static void fail(std::string_view text, const char* at, std::string message) {
     throw BadText{static_cast<std::size_t>(at - text.data()), std::move(message)};
   }
+  [[noreturn]] void fail_in(std::string_view text, const char* at, std::size_t field,
+                            std::string message) const {
+    throw BadText{static_cast<std::size_t>(at - text.data()), std::move(message),
+                  layout_.field_place(field)};
+  }
 
   // The field at `p`. `scratch` holds its text if quotes in it are doubled.
   Field field_at(std::string_view text, const char* p, std::string& scratch) const {
@@ -167,7 +172,7 @@ class CsvParser : public TextParser<T> {
         : layout_.fields[field].role == ColumnRole::kLabel
             ? "the labels before it are numbers, so all must be"
             : "a weight must be one";
-    fail(text, p, not_a_value(cell, fmt::format(" in field {}", name), type_name<V>(), advice));
+    fail_in(text, p, field, not_a_value(cell, type_name<V>(), advice));
   }
 
   [[gnu::noinline]] const char* hard_cell(std::string_view text, const char* p, std::size_t field,
@@ -222,9 +227,7 @@ class CsvParser : public TextParser<T> {
     if (is_missing(level)) {
       table_.put_missing(row, feature);
     } else if (table_.put_level(row, feature, level) && !is_utf8(level)) [[unlikely]] {
-      fail(text, p,
-           fmt::format("found {} in field {}, expected UTF-8", in_quotes(level),
-                       layout_.field_name(field)));
+      fail_in(text, p, field, fmt::format("found {}, expected UTF-8", in_quotes(level)));
     }
     row.rows.lines += *p == '"' ? std::count(p, found.end, '\n') : 0;
     return found.end;
@@ -246,12 +249,11 @@ class CsvParser : public TextParser<T> {
     auto number = date ? parse_date(cell) : parse_boolean(cell);
     if (!date && (cell == "0" || cell == "1")) number = cell == "1" ? 1 : 0;
     if (!number) {
-      fail(text, p,
-           fmt::format(
-               "found {} in field {}, expected {}; use `categorical` {}", in_quotes(cell),
-               layout_.field_name(field),
-               date ? "a date such as 2024-01-31, or one with a time" : "true, false, yes or no",
-               layout_.field_name(field)));
+      fail_in(text, p, field,
+              fmt::format(
+                  "found {}, expected {}; use `categorical` {}", in_quotes(cell),
+                  date ? "a date such as 2024-01-31, or one with a time" : "true, false, yes or no",
+                  layout_.field_name(field)));
     }
     value = static_cast<T>(*number);
     return found.end;
@@ -280,9 +282,9 @@ class CsvParser : public TextParser<T> {
     double& weight = row.rows.weights[row.rows.rows];
     bool missing = false;
     const char* const end = hard_number(text, p, field, weight, missing);
-    if (missing) fail(text, p, "found nothing, expected a weight");
+    if (missing) fail_in(text, p, field, "found nothing, expected a weight");
     if (weight < 0) {
-      fail(text, p, fmt::format("found the weight {}, expected 0 or more", weight));
+      fail_in(text, p, field, fmt::format("found the weight {}, expected 0 or more", weight));
     }
     return end;
   }
@@ -300,7 +302,8 @@ class CsvParser : public TextParser<T> {
     if (is_missing(row.label)) {
       table_.put_missing_label(row);
     } else if (!is_utf8(row.label)) {
-      fail(text, p, fmt::format("found the label {}, expected UTF-8", in_quotes(row.label)));
+      fail_in(text, p, field,
+              fmt::format("found the label {}, expected UTF-8", in_quotes(row.label)));
     }
     return found.end;
   }

@@ -54,7 +54,7 @@ void walk(ondemand::object object, const std::string& prefix, int depth, const U
         cell.truth = value.get_bool();
         break;
       case ondemand::json_type::null:
-        if (!value.is_null()) throw BadText{0, "found something like null"};
+        if (!value.is_null()) throw BadText{0, "found a word that looks like null"};
         break;
     }
     use(name, &cell);
@@ -79,7 +79,7 @@ class JsonLines {
           ondemand::document document = parser_.iterate(line, end - at, copy_.size() - at);
           use(document.get_object().value());
           if (!document.current_location().error()) {
-            throw BadText{0, "found more behind the object, expected one object a line"};
+            throw BadText{0, "found more text after the object, expected one object a line"};
           }
         } catch (const simdjson::simdjson_error& error) {
           throw BadText{at, fmt::format("found {}, expected a JSON object a line ({})",

@@ -137,7 +137,7 @@ class LibsvmParser : public TextParser<T> {
     const char* const number = after + 1;
     after = parse_number(number, text.data() + text.size(), value);
     if (after == nullptr || !ends_value(*after)) {
-      fail_at(text, number, "{}", not_a_value(token_at(number), "", type_name<T>(), ""));
+      fail_at(text, number, "{}", not_a_value(token_at(number), type_name<T>(), ""));
     }
     return after;
   }
@@ -147,7 +147,7 @@ class LibsvmParser : public TextParser<T> {
     if (token.find(':') != token.npos) {
       fail_at(text, p, "found {}, expected a label before the first index:value", in_quotes(token));
     }
-    fail_at(text, p, "{}", not_a_value(token, "", "float64", "a label must be a number"));
+    fail_at(text, p, "{}", not_a_value(token, "float64", "a label must be a number"));
   }
 };
 

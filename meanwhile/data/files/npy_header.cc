@@ -111,7 +111,8 @@ class Dictionary {
         has_shape = true;
         shape = tuple();
       } else {
-        throw Error(ErrorKind::kInput, "wrong NPY header: key '{}' is unknown or there twice", key);
+        throw Error(ErrorKind::kInput, "wrong NPY header: key '{}' is unknown or occurs twice",
+                    key);
       }
       if (!take(",")) {
         expect("}");

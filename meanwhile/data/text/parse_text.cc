@@ -9,6 +9,8 @@
 // time: memory is threads x (a chunk and its rows), whatever the size of the files.
 #include "meanwhile/data/text/parse_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -32,8 +34,10 @@ Error located(const BadText& bad, const std::string& file, std::string_view text
               std::int64_t lines) {
   const std::string_view before = text.substr(0, bad.offset);
   const auto line = lines + 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;
-  return Error(ErrorKind::kInput, "{}: line {}, column {}: {}", file, line, column, bad.message);
+  const std::string place =
+      !bad.place.empty() ? bad.place
+                         : fmt::format("column {}", before.size() - (before.rfind('\n') + 1) + 1);
+  return Error(ErrorKind::kInput, "{}: line {}, {}: {}", file, line, place, bad.message);
 }
 
 // Lines of the file before the range that is read. Counted only to report an error.

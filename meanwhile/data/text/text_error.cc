@@ -60,9 +60,8 @@ std::string in_quotes(std::string_view text) {
   return out + (i < text.size() ? "...'" : "'");
 }
 
-std::string not_a_value(std::string_view token, std::string_view where, std::string_view type,
-                        std::string_view advice) {
-  const std::string found = fmt::format("found {}{}", in_quotes(token), where);
+std::string not_a_value(std::string_view token, std::string_view type, std::string_view advice) {
+  const std::string found = "found " + in_quotes(token);
   double value = 0;
   const char* const end = token.data() + token.size();
   if (!token.empty() && detail::from_chars(token.data(), end, value) == end) {

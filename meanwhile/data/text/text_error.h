@@ -12,6 +12,7 @@ namespace meanwhile::data {
 struct BadText {
   std::size_t offset;  // of the offending byte from the start of the chunk
   std::string message;
+  std::string place = {};  // a name for the place, such as "field 6 (cut)"; empty: its column
 };
 
 // `text` in quotes for a message: at most 40 bytes of it, control bytes escaped; "nothing" if
@@ -27,8 +28,7 @@ constexpr std::string_view type_name() {
 }
 
 // The message for a `token` that is not a value of `type` ("float32"), with what to do about it.
-// `where`: " in field 'x'", or empty. `advice` is for a token that is not a number at all.
-std::string not_a_value(std::string_view token, std::string_view where, std::string_view type,
-                        std::string_view advice);
+// `advice` is for a token that is not a number at all.
+std::string not_a_value(std::string_view token, std::string_view type, std::string_view advice);
 
 }  // namespace meanwhile::data

@@ -45,20 +45,21 @@ template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
   visit("evidence", p.evidence, "file of observed states, in the form of UAI; empty: none");
   visit("schedule", p.schedule,
-        "messages of a round: flood (all), sweep (those into variables of one colour), residual "
-        "(those that would change most); auto: sweep and residual, both damped if they fail");
+        "messages renewed in a round: flood (all), sweep (those into variables of "
+        "one colour), residual (those that would change most); auto: sweep, then "
+        "residual, then both with damping");
   visit("consistency", p.consistency,
         "variables that a round of sweep keeps apart: edge (those that share a factor), full (also "
         "those that share a neighbour)");
-  visit("map", p.map, "most probable state by max-product, in place of marginals");
-  visit("damping", p.damping, "part of the old message that is kept, in logarithms; below 1");
+  visit("map", p.map, "find the most probable state by max-product instead of marginals");
+  visit("damping", p.damping, "weight of the old message in the new one, in logarithms; below 1");
   visit("tol", p.tol,
         "converged when making any message anew would change no weight by more than this; the "
         "largest weight of a message is 1");
   visit("max_iter", p.max_iter,
-        "sweeps of an attempt at most; a sweep is as many messages as there are, however many "
-        "rounds that takes");
-  visit("top", p.top, "part of all messages that a round of residual renews");
+        "most sweeps of an attempt; a sweep renews as many messages as there are, in "
+        "one round or more");
+  visit("top", p.top, "fraction of all messages that a round of residual renews");
   visit("clip", p.clip, "largest difference of logarithms in a message, but for hard zeros");
   visit("exact_messages", p.exact_messages,
         "round messages to a grid, so that sums are exact and results do not depend on shards");

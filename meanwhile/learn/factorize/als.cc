@@ -360,10 +360,10 @@ void Als::end_pass(Outcome& /*outcome*/) {
   make_item_gram();
   const double before = progress_.pass_objective, now = progress_.objective;
   if (before - now <= parameters_.tol * std::abs(before)) {
-    progress_.ended = {Ending::kConverged,
-                       fmt::format("converged: the last pass lowered the objective by less than {} "
-                                   "of it",
-                                   parameters_.tol)};
+    progress_.ended = {
+        Ending::kConverged,
+        fmt::format("converged: the last pass lowered the objective by less than a fraction of {}",
+                    parameters_.tol)};
   } else if (progress_.pass >= parameters_.max_iter) {
     progress_.ended = {Ending::kRanOut, fmt::format("max_iter={} reached", parameters_.max_iter)};
   }

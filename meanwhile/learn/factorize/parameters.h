@@ -62,27 +62,27 @@ void describe(P& p, Visit&& visit) {
         "als (alternating least squares), sgd (stochastic gradient descent by rotation; explicit "
         "feedback)");
   visit("feedback", p.feedback,
-        "what ratings are: explicit (grades, which are predicted), implicit (counts, such as "
-        "plays: how sure it is that the user likes the item; pairs without a count are disliked a "
-        "little)");
-  visit("n_factors", p.n_factors, "factors of each user and item");
+        "meaning of a rating: explicit (a grade to be predicted), implicit (a count, "
+        "such as plays: the confidence that the user likes the item; pairs without a "
+        "count weigh little)");
+  visit("n_factors", p.n_factors, "number of factors of each user and item");
   visit("l2", p.l2,
         "penalty of squared factors and biases: for each rating that they take part in (explicit), "
         "or for each user and item (implicit)");
   visit("alpha", p.alpha, "implicit feedback: a count r has confidence 1 + alpha r");
   visit("biases", p.biases, "explicit feedback: learn a bias of each user and item");
-  visit("max_iter", p.max_iter, "passes over all users and items at most");
+  visit("max_iter", p.max_iter, "most passes over all users and items");
   visit("tol", p.tol, "stop when a pass lowers the objective by less than this fraction");
   visit("cg_steps", p.cg_steps,
-        "als: steps of conjugate gradient for each user and item in a pass; 0: exact solutions, by "
-        "Cholesky");
+        "als: conjugate gradient steps for each user and item in a pass; 0: exact "
+        "solutions by Cholesky");
   visit("learning_rate", p.learning_rate, "sgd: first step size");
   visit("user_column", p.input.user_column, "column of users: a name, or a number from 0");
   visit("item_column", p.input.item_column, "column of items: a name, or a number from 0");
   visit("rating_column", p.input.rating_column,
         "column of ratings: a name, or a number from 0; empty: there is none, every rating is 1");
   visit("weight_column", p.input.weight_column, "column of weights of ratings; empty: all weigh 1");
-  visit("header", p.input.header, "whether the first line of CSV holds names; auto: by looking");
+  visit("header", p.input.header, "whether the first line of CSV holds names; auto: detect");
   visit("format", p.input.format,
         "auto (by the name of the file, or else its content), csv, parquet, libsvm (a row is a "
         "user), mtx (Matrix Market)");

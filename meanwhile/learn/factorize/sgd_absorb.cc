@@ -103,7 +103,7 @@ void Sgd::take_step(const exchange::Update& total, Outcome& outcome) {
     const std::string how =
         std::isfinite(mean_square)
             ? fmt::format("off by {:.3g} standard deviations", std::sqrt(mean_square))
-            : "no numbers any more";
+            : "no longer finite";
     throw Error(ErrorKind::kFailed,
                 "sgd diverges: in step {} of pass {} predictions are {}; lower {}, or raise {}",
                 step_ + 1, pass_ + 1, how, base::parameter("learning_rate"), base::parameter("l2"));

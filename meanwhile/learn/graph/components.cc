@@ -41,7 +41,7 @@ struct ComponentsParameters {
 
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
-  visit("max_iter", p.max_iter, "rounds at most");
+  visit("max_iter", p.max_iter, "most rounds");
   describe_input(p.input, visit);
 }
 

@@ -39,7 +39,7 @@ template <class Input, class Visit>
 void describe_input(Input& p, Visit&& visit) {
   visit("directed", p.directed, "edges point from their first vertex to their second");
   visit("undirected", p.undirected, "edges have no direction");
-  visit("loops", p.loops, "what becomes of edges from a vertex to itself");
+  visit("loops", p.loops, "treatment of edges from a vertex to itself");
   visit("duplicates", p.duplicates,
         "edges that are listed again: merge makes one of them, whose weight is the sum of those in "
         "the file; count makes edges without weights weigh as often as they are listed");

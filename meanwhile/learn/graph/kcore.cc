@@ -24,7 +24,7 @@ struct KCoreParameters {
 
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
-  visit("max_iter", p.max_iter, "rounds at most");
+  visit("max_iter", p.max_iter, "most rounds");
   describe_input(p.input, visit);
 }
 

@@ -38,9 +38,9 @@ struct PageRankParameters {
 
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
-  visit("damping", p.damping, "chance that the walk follows an edge; else it jumps");
-  visit("tol", p.tol, "stop when a round changes the ranks by no more than this in all");
-  visit("max_iter", p.max_iter, "rounds at most");
+  visit("damping", p.damping, "probability that the walk follows an edge; otherwise it jumps");
+  visit("tol", p.tol, "stop when a round changes the ranks by at most this, summed over vertices");
+  visit("max_iter", p.max_iter, "most rounds");
   visit("personalize", p.personalize,
         "file of the vertices to jump to: an id a line, and a weight if there is one; default: all "
         "vertices alike");

@@ -38,9 +38,9 @@ struct SpreadParameters {
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
   visit("seeds", p.seeds, "file of the vertices whose class is known: an id and a class a line");
-  visit("alpha", p.alpha, "share that a vertex takes from its neighbours, not from its own class");
-  visit("tol", p.tol, "stop when a round changes the values by no more than this in all");
-  visit("max_iter", p.max_iter, "rounds at most");
+  visit("alpha", p.alpha, "weight of a vertex's neighbours against its own class");
+  visit("tol", p.tol, "stop when a round changes the values by at most this, summed over vertices");
+  visit("max_iter", p.max_iter, "most rounds");
   describe_input(p.input, visit);
 }
 
@@ -79,7 +79,7 @@ struct Seeds {
 
 Seeds read_seeds(const std::string& path) {
   if (path.empty()) {
-    throw Error(ErrorKind::kUsage, "{}: name a file of vertices whose class is known",
+    throw Error(ErrorKind::kUsage, "{}: give a file of vertices whose class is known",
                 parameter("seeds"));
   }
   const auto values = data::read_vertex_values(path);

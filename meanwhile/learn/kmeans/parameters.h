@@ -40,12 +40,14 @@ template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
   visit("n_clusters", p.n_clusters, "number of clusters");
   visit("init", p.init,
-        "first centres: k-means++ (greedy), k-means||, random, auto (k-means++, or k-means|| when "
-        "rows x clusters exceed 20 million), or a file of centres, a model or a run directory");
+        "initial centres: k-means++ (greedy), k-means||, random, auto (k-means++, or "
+        "k-means|| when rows x clusters exceed 20 million), or a file of centres, a "
+        "model or a run directory");
   visit("n_init", p.n_init,
-        "times to start afresh; the result with the lowest inertia is kept; auto: up to 10 while "
-        "they are cheap together, by the size of the data and the clusters");
-  visit("max_iter", p.max_iter, "rounds at most, for each start");
+        "number of starts, of which the one with the lowest inertia is kept; auto: "
+        "up to 10 while they are cheap, by the size of the data and the number of "
+        "clusters");
+  visit("max_iter", p.max_iter, "most rounds of each start");
   visit("tol", p.tol,
         "stop when no centre moved by more than this fraction of the root-mean-square distance "
         "of points to their centres; 0: when no centre moved at all");
@@ -53,8 +55,8 @@ void describe(P& p, Visit&& visit) {
   visit("batch_size", p.batch_size,
         "rows sampled in a round (mini-batch k-means); 0: all rows (Lloyd's algorithm)");
   visit("standardize", p.standardize,
-        "divide each column by its standard deviation, so that all weigh the same; categories stay "
-        "0 and 1");
+        "divide each column by its standard deviation; columns of categories stay 0 "
+        "and 1");
 }
 
 // THROWS Error(kUsage) naming the parameter and what is allowed.

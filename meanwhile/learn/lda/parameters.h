@@ -52,41 +52,44 @@ struct Parameters {
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
   visit("n_topics", p.n_topics, "number of topics");
-  visit("passes", p.passes, "over all documents, at most; with sampler mh 200 if left out");
+  visit("passes", p.passes, "most passes over all documents; 200 with --sampler mh");
   visit("send", p.send,
-        "gradient: one step a round, from the statistics of all its documents; model: every "
-        "document changes the local topics, which are averaged after each round: for very few "
-        "rounds, or random first topics");
+        "content of an update. gradient: the statistics of the round's documents, "
+        "for one step; model: topics that every document has changed, to be "
+        "averaged, which suits very few rounds or random first topics");
   visit("batch_size", p.batch_size,
-        "documents of a round, of all shards; 0: an eighth of them, but at least 512 (and no more "
-        "than "
-        "half of them)");
+        "documents in a round, over all shards; 0: an eighth of all, at least 512 "
+        "and at most half");
   visit("max_documents", p.max_documents,
         "stop after the round that brings the documents seen to this number; 0: no limit");
-  visit("kappa", p.kappa, "steps fall as (tau0 + t)^-kappa; from above 0.5 to 1");
+  visit("kappa", p.kappa, "decay of the step size, (tau0 + t)^-kappa; above 0.5, at most 1");
   visit("tau0", p.tau0,
-        "t counts the documents of all shards, this is added; 0: as many as four fifths of the "
-        "data, but at most 1,000 documents for each topic");
-  visit("alpha", p.alpha, "prior of a document's topics, for each; 0: 1 / n_topics");
-  visit("learn_alpha", p.learn_alpha, "learn alpha, one for each topic, as training goes on");
-  visit("eta", p.eta, "prior of a topic's words, for each; 0: 1 / n_topics");
+        "offset of the step size, in documents; 0: four fifths of the documents, but "
+        "at most 1,000 for each topic");
+  visit("alpha", p.alpha, "prior weight of each topic in a document; 0: 1 / n_topics");
+  visit("learn_alpha", p.learn_alpha, "learn alpha during training, one for each topic");
+  visit("eta", p.eta, "prior weight of each word in a topic; 0: 1 / n_topics");
   visit("init", p.init,
-        "first topics: documents (of a sample, those that stand for most others), or random");
+        "initial topics: documents (those of a sample that are most like the "
+        "others), or random");
   visit("inference_tol", p.inference_tol,
-        "of a document: stop when its topic counts changed by less than this part of its words");
-  visit("inference_max_iter", p.inference_max_iter, "of a document, at most");
+        "tolerance of the inference for a document: largest change of its topic "
+        "counts, as a fraction of its words");
+  visit("inference_max_iter", p.inference_max_iter,
+        "most iterations of the inference for a document");
   visit("precision", p.precision,
-        "of inference while training: single (digamma to 1e-6), or double (4e-15)");
-  visit("tol", p.tol,
-        "stop when a pass gained less than this, in nats a word; 0: after all passes");
+        "precision of the inference in training: single (digamma to 1e-6), or double "
+        "(4e-15)");
+  visit("tol", p.tol, "stop when a pass gains less than this, in nats per word; 0: do all passes");
   visit("sampler", p.sampler,
         "none: variational inference; mh: the topic of every token is drawn by Metropolis-Hastings "
         "in constant time, for many topics and passes");
-  visit("sweeps", p.sweeps, "of mh: times that a pass draws each token");
-  visit("learn_eta", p.learn_eta, "of mh: learn eta as training goes on");
+  visit("sweeps", p.sweeps, "mh: number of times that a pass draws each token");
+  visit("learn_eta", p.learn_eta, "mh: learn eta during training");
   visit("exact", p.exact,
-        "of mh: draw the topics' words from their posterior before each round, so that passes are "
-        "samples of the posterior itself; costs words x topics, and priors stay as they are");
+        "mh: draw the topics' words from their posterior before each round, so that "
+        "passes are exact samples of the posterior; costs words x topics, and priors "
+        "stay fixed");
 }
 
 // THROWS Error(kUsage) naming the parameter and what is allowed.

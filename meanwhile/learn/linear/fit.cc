@@ -73,7 +73,7 @@ void Fit::settle_problem() {
   const data::Part& part = *job.part;
   if (!part.labelled) {
     throw Error(ErrorKind::kInput,
-                "the data has no labels; in CSV, `label_column` says which column they are in");
+                "the data has no labels; in CSV, `label_column` names their column");
   }
   problem.cols = data::cols(part.data.x);
   problem.intercept = parameters.fit_intercept;

@@ -70,49 +70,53 @@ struct Parameters {
 template <class P, class Visit>
 void describe(P& p, Visit&& visit) {
   visit("loss", p.loss, "svm: hinge, squared_hinge; logistic: logistic; linear: squared, huber");
-  visit("l1", p.l1, "penalty l1 * sum |w|: gives weights that are exactly zero");
-  visit("l2", p.l2, "penalty l2 / 2 * sum w^2, beside the mean loss of the rows");
+  visit("l1", p.l1, "weight of the penalty sum |w|, which makes weights exactly zero");
+  visit("l2", p.l2, "weight of the penalty sum w^2 / 2, added to the mean loss of the rows");
   visit("solver", p.solver,
-        "sgd; lbfgs (OWL-QN where l1 > 0); hybrid: sgd, then lbfgs; working-set, for l1 > 0: "
-        "blocks of "
-        "columns until the duality gap is small; auto: lbfgs, hybrid for sparse data with more "
-        "than 4 "
-        "rows a column, sgd when gradients are sent");
-  visit(
-      "send", p.send,
-      "what a shard sends in a round of sgd. model: the weights after a pass over its rows, to be "
-      "averaged; gradient: that of a sampled batch, for one step of all");
-  visit("batch_fraction", p.batch_fraction, "of the rows, sampled in a round that sends gradients");
-  visit("learning_rate", p.learning_rate, "of sgd; 0: found by a search on a sample");
+        "algorithm: sgd; lbfgs (OWL-QN where l1 > 0); hybrid (sgd, then lbfgs); "
+        "working-set (for l1 > 0, blocks of columns until the duality gap is small); "
+        "auto: lbfgs, hybrid for sparse data with more than 4 rows a column, sgd "
+        "when gradients are sent");
+  visit("send", p.send,
+        "content of an update of sgd. model: a shard's weights after a pass over its "
+        "rows, to be averaged; gradient: the gradient of a sampled batch, for one "
+        "common step");
+  visit("batch_fraction", p.batch_fraction,
+        "fraction of the rows that a round samples when gradients are sent");
+  visit("learning_rate", p.learning_rate, "learning rate of sgd; 0: found by a search on a sample");
   visit("adaptive", p.adaptive,
-        "a rate for each feature (Adagrad), and an average of models that trusts most who learned "
-        "most of a feature; off: one rate and the plain mean");
-  visit("average", p.average, "the mean of the steps' weights rather than the last (Polyak)");
-  visit("fit_intercept", p.fit_intercept, "learn a constant, which is not penalised");
+        "a learning rate for each feature (Adagrad); models are averaged per "
+        "feature, weighted by each shard's accumulated squared gradients");
+  visit("average", p.average,
+        "keep the mean of the weights over all steps, not the last ones (Polyak "
+        "averaging)");
+  visit("fit_intercept", p.fit_intercept, "learn an intercept, which is not penalised");
   visit("standardize", p.standardize,
         "penalise weights of features scaled to unit variance; sparse data stays sparse");
   visit("class_weight", p.class_weight,
-        "balanced, or weights by label such as 1:2.5,-1:1; default: every row counts the same");
+        "weights of classes: balanced, or by label such as 1:2.5,-1:1 (default: all "
+        "1)");
   visit("multi_class", p.multi_class,
         "for more than two classes: softmax, ovr (one against the rest); auto: softmax for "
         "logistic, ovr for svm");
   visit("huber_delta", p.huber_delta,
-        "errors beyond it count linearly; 0: half the standard deviation of the labels");
-  visit("max_iter", p.max_iter, "rounds at most");
-  visit(
-      "tol", p.tol,
-      "stop when five rounds lowered the objective by less than this part of it; working-set: when "
-      "the duality gap is this part of the objective of a model without weights");
+        "error above which Huber's loss is linear; 0: half the standard deviation of "
+        "the labels");
+  visit("max_iter", p.max_iter, "most rounds");
+  visit("tol", p.tol,
+        "stop when five rounds lower the objective by less than this fraction; "
+        "working-set: when the duality gap is below this fraction of the objective "
+        "of a model without weights");
   visit("validation_fraction", p.validation_fraction,
-        "of the rows: held out, to stop when their loss no longer falls");
+        "fraction of the rows to hold out; training stops when their loss stops "
+        "falling");
   visit("patience", p.patience, "rounds without a lower held-out loss before stopping");
-  visit("history", p.history, "pairs of vectors that lbfgs keeps");
-  visit(
-      "path", p.path,
-      "penalties that working-set goes through instead of one l1, from the smallest that leaves no "
-      "weight; held-out rows choose; 0: none");
-  visit("path_ratio", p.path_ratio, "the last penalty of a path, as a part of the first");
-  visit("block", p.block, "columns that working-set solves for at once, at most");
+  visit("history", p.history, "number of vector pairs that lbfgs keeps");
+  visit("path", p.path,
+        "number of L1 penalties of a path, from the smallest that leaves no weight; "
+        "held-out rows choose; 0: no path, one l1");
+  visit("path_ratio", p.path_ratio, "last penalty of a path, as a fraction of the first");
+  visit("block", p.block, "most columns that working-set solves for at once");
 }
 
 // The losses of a kind, the default first.

@@ -188,7 +188,8 @@ void Linear::restore(const data::SafetensorsFile& file) {
 
 void Linear::refuse_to_go_on() {
   throw Error(ErrorKind::kInput,
-              "the run to resume has not what these parameters need; start from its model instead");
+              "the run to resume lacks the state that these parameters need; start from "
+              "its model instead");
 }
 
 void Linear::start_from(const data::SafetensorsFile& file) {

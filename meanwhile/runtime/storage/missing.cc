@@ -80,18 +80,18 @@ std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std
       name = names.sum(step, g);
     }
   }
-  std::string owner = "nobody holds it";
+  std::string owner = "no worker holds it";
   for (const LiveRecord& record : live_records(blobs, job)) {
     for (const std::string& held : record.tasks()) {
       if (held == task.text()) {
-        owner = fmt::format("worker {} holds it, and gave its last sign {:.0f} s ago",
+        owner = fmt::format("worker {} holds it; its last heartbeat was {:.0f} s ago",
                             record.worker, record.age_s);
       }
     }
   }
   const bool there = !blobs.list(name).empty();
   return fmt::format("{} ({}) {}; {}", name, task.text(),
-                     there ? "is there, but cannot be read whole" : "is missing", owner);
+                     there ? "exists, but cannot be read in full" : "is missing", owner);
 }
 
 std::string message_of(const JobRecord& job, const Task& task) {

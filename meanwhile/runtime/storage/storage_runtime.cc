@@ -147,7 +147,7 @@ job::Trained StorageRuntime::train(const job::Worker&, const job::Training& trai
       submit_training(training, options_.lease_s, options_.workers, *opened);
   const JobRecord& job = submitted.job;
   if (submitted.found == Found::kRunning) {
-    training.observer.note(fmt::format("{} holds this job already; going on with it", place_.url));
+    training.observer.note(fmt::format("{} already holds this job, which goes on", place_.url));
   }
   // The rows are at the store: each worker takes its own from there.
   training.part.data = {};

@@ -43,7 +43,9 @@ bool claim(storage::BlobStore& blobs, const JobRecord& job) {
   }
   if (!there || there->id != job.id) {
     if (there) refuse(blobs, *there);
-    throw Error(ErrorKind::kSystem, "{}: another job came and went; try again", blobs.name());
+    throw Error(ErrorKind::kSystem,
+                "{}: another job was submitted and removed in the meantime; try again",
+                blobs.name());
   }
   return true;
 }

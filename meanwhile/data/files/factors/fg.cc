@@ -96,7 +96,7 @@ FactorGraph read_fg(const std::filesystem::path& path) {
     graph.add(order->sorted_scope(), sorted_places, sorted_values);
   }
   if (!text.at_end()) {
-    text.fail(fmt::format("found {} behind the last factor", in_quotes(text.word())));
+    text.fail(fmt::format("found {} after the last factor", in_quotes(text.word())));
   }
   // A number that no factor mentions is a variable of one state.
   std::replace(graph.cards.begin(), graph.cards.end(), 0, 1);

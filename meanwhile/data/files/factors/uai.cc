@@ -93,7 +93,7 @@ FactorGraph read_uai(const std::filesystem::path& path) {
     graph.add(order.sorted_scope(), places, values);
   }
   if (!text.at_end()) {
-    text.fail(fmt::format("found {} behind the last table", in_quotes(text.word())));
+    text.fail(fmt::format("found {} after the last table", in_quotes(text.word())));
   }
   return graph;
 }

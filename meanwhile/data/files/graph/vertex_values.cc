@@ -41,7 +41,7 @@ std::vector<VertexValue> read_vertex_values(const std::filesystem::path& path) {
     const std::string_view id = take_word(line), value = take_word(line), more = take_word(line);
     if (id.empty() || id.starts_with('#')) continue;
     if (!more.empty()) {
-      text.fail_at(number, fmt::format("found {} behind a value, expected the end of the line",
+      text.fail_at(number, fmt::format("found {} after a value, expected the end of the line",
                                        in_quotes(more)));
     }
     const bool title = first && is_title(id);
