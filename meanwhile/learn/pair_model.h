@@ -16,7 +16,7 @@ namespace meanwhile::learn {
 // Files of pairs. Columns are those that training read.
 struct PairFiles {
   std::vector<std::filesystem::path> paths = {};
-  std::optional<bool> header = {};  // of CSV; absent: by looking
+  std::optional<bool> header = {};  // of CSV; absent: detect
   std::string format = "auto";
 };
 

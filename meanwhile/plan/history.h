@@ -54,8 +54,8 @@ History recall(const std::filesystem::path& profile);
 // Adds a line. THROWS Error(kSystem) when it cannot.
 void remember(const std::filesystem::path& profile, const Audit& audit);
 
-// The rates that runs came to, beside those that calibrate measured: what was seen at work counts
-// more than what was tried, and the latest most.
+// Adds the rates observed in past runs to the calibrated ones. Observed rates weigh more than
+// calibrated ones, recent runs most.
 void refine(Machine& machine, const History& history);
 
 }  // namespace meanwhile::plan

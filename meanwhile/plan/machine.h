@@ -40,7 +40,7 @@ struct Storage {
   double spread = 0;     // of all workers reading the same blob
   double aggregate = 0;  // bytes a second of all workers together, each way
   double latency = 0;    // seconds of a request
-  double notice = 0;  // seconds from a blob being written to somebody seeing it: visibility, polls
+  double notice = 0;     // seconds from a blob being written to its being seen: visibility, polls
   // Machines of their own add the updates, as in "K-means on Azure": ceil(sqrt P) and one more.
   // If not, the workers do it, as this program's do.
   bool separate_reducers = false;

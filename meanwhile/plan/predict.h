@@ -42,7 +42,7 @@ struct Setting {
 // Predicted times of one round.
 struct Round {
   double work = 0, exchange = 0, absorb = 0;  // seconds
-  double bytes = 0;                           // sent by whoever sends most; to a store: by all
+  double bytes = 0;                           // sent by the busiest worker; to a store: by all
   double requests = 0;                        // to a store
   double seconds() const { return work + exchange + absorb; }
 };

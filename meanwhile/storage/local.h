@@ -11,7 +11,7 @@
 // number that this process has not used before: an inode that is used again within one tick of
 // the clock does not bring an etag back. Needs time stamps finer than a microsecond.
 //
-// Compare and swap. A file system has none, so that whoever replaces or removes a blob holds
+// Compare and swap. A file system has none, so that a process that replaces or removes a blob holds
 // flock() on a file meanwhile. Not lock files: those need a guess of when their owner is dead, and
 // a wrong guess loses an update; the kernel knows. On NFS flock() is a lock of the server's.
 //
@@ -19,7 +19,7 @@
 // it may lag by a tick (some milliseconds).
 //
 // Nothing is synced. What a power cut takes is computed again, what it cuts short is caught by
-// checksums in the blobs, and the results that somebody fetches are synced where they are put. The
+// checksums in the blobs, and fetched results are synced where they are put. The
 // death of a process, by whatever signal, loses nothing that was written.
 //
 // On NFS (version 4, locks on): rename, link and lock are done by the server, and what is promised

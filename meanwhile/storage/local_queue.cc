@@ -234,8 +234,8 @@ class LocalQueue final : public Queue {
     if (!rename_entry(entry, mine)) return std::nullopt;
     const std::string file = fmt::format("{}/{}", kQueue, mine.file());
     Message message{mine.id, mine.receipt(), "", static_cast<int>(mine.deliveries)};
-    // One that is longer than push() allows is not read: it comes without a body, and whoever has
-    // leased it finds no task in it.
+    // One that is longer than push() allows is not read: it comes without a body, and the
+    // worker that leased it finds no task in it.
     const std::optional<OpenFile> opened = open_regular(files_.root(), file);
     if (!opened) return std::nullopt;  // destroyed, or leased by another after `seconds`
     if (opened->status.st_size > std::int64_t{kLongestMessage}) return message;

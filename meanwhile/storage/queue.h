@@ -9,7 +9,7 @@
 namespace meanwhile::storage {
 
 struct Message {
-  std::string id;       // the same whoever has it
+  std::string id;       // the same in every lease
   std::string receipt;  // of the present lease
   std::string body;
   int deliveries = 0;  // this one included
@@ -38,7 +38,7 @@ class Queue {
   // that is longer than push() allows comes without a body.
   virtual std::vector<Message> lease(int most, double seconds) = 0;
   // Hides it for `seconds` from now on; 0 gives it back. False when the lease was lost: the message
-  // is gone or somebody else's.
+  // is gone, or another worker's.
   virtual bool renew(Message& message, double seconds) = 0;
   // The message is done. False when the lease was lost.
   virtual bool remove(const Message& message) = 0;

@@ -63,7 +63,7 @@ class RootFolder {
   void make_folder(const std::string& name) const;
 
   // Runs `call` with the descriptor of `folder`; it returns 0 or sets errno. Makes the folder when
-  // it is missing: again and again, as whoever removes the last file of a folder takes the folder
+  // it is missing: again and again, as the removal of the last file of a folder takes the folder
   // along. Returns errno or 0.
   int with_folder(const std::string& folder, const std::function<int(int)>& call) const;
 

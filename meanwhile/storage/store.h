@@ -50,8 +50,8 @@ Store open(const Location& location, const Credentials& credentials, Meter& mete
 void probe(BlobStore& blobs);
 
 // Removes what a store without blobs and queue keeps for itself; a directory goes if it is empty
-// then. Does nothing where there is something left, or nothing to do. For whoever takes a job away:
-// nobody else may be at the store.
+// then. Does nothing where there is something left, or nothing to do. For the removal of a job:
+// no other process may be at the store.
 void tidy(const Location& location);
 
 }  // namespace meanwhile::storage

@@ -319,7 +319,7 @@ TEST(Bill, CountsTheRequestsOfAllWorkersAlsoOfThoseThatWent) {
   const Json told = bill(*place.open()->store.blobs, record, {});
   EXPECT_EQ(told["workers"], 3);
   const auto total = told["requests_total"].get<std::int64_t>();
-  // All but what a worker does after its last word: it takes itself off the living, and tidies up.
+  // All but what a worker does after its last report: it removes its heartbeat, and tidies up.
   EXPECT_LE(total, seen);
   EXPECT_GT(total, seen - 1000);
   EXPECT_GE(told["requests"]["put"].get<std::int64_t>(), 9 * 24);

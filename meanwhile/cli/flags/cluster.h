@@ -19,11 +19,10 @@ struct Launched {
 // Knows Open MPI, MPICH and its kin (PMI), and MVAPICH.
 Launched launched();
 
-// For a rank that failed before MPI began. All ranks most likely fail alike, so that the first says
-// it for all; but mpirun, when one rank has ended badly, ends the others, so the first must be
-// given the time to. Returns whether this rank is to say why: if it is the first, or after some
-// seconds in which mpirun did not end it, since it then failed alone, as for a file that only it
-// has not.
+// Whether this rank should print its error, for a rank that failed before MPI began. Usually all
+// ranks fail the same way and rank 0 prints for all. mpirun ends the others once a rank has exited,
+// so other ranks wait first; one that is still alive afterwards failed alone (a file is missing on
+// its host) and prints.
 bool should_print_error(const base::Error& error);
 
 // The ranks of a job, from after the parsing to the end. One in the life of the process.

@@ -33,9 +33,9 @@ struct ReadOptions {
   bool expect_documents = false;
   // Type of values parsed from text and IDX. NPY and safetensors keep the type they have.
   DType dtype = DType::kFloat32;
-  // CSV: whether the first line holds names. Absent: by looking (csv_layout.h).
+  // CSV: whether the first line holds names. Absent: detect (csv_layout.h).
   std::optional<bool> header;
-  char delimiter = 0;  // 0: by looking
+  char delimiter = 0;  // 0: detect
   // Tables. Columns are named as column_roles.h says.
   std::string label_column, weight_column;
   std::string text_column;           // its words are the features; the other columns are none
@@ -44,7 +44,7 @@ struct ReadOptions {
   std::vector<std::string> categorical;  // categories, although their cells may be numbers
   Missing missing = Missing::kError;
   std::filesystem::path labels, weights;  // files of them, one a row; see column_file.h
-  bool tfidf = false, normalize = false;  // see Weighting; for whoever trains on the rows
+  bool tfidf = false, normalize = false;  // see Weighting; applied by the caller that trains
   std::size_t max_levels = kMaxLevels;    // of a category
   // The columns that a model was made from. Present: they are found in the files by name, cells
   // are encoded as they were in training, and the five options above do not count. Labels and

@@ -1,5 +1,5 @@
 // Sums of rows by cluster in exact arithmetic, so that a sum patched by the rows that moved is the
-// same to the last bit as one made afresh, by whoever and in whatever order.
+// same to the last bit as one made afresh, on any worker and in any order.
 //
 // Each value is rounded once, to a grid fine enough that the sum of all rows of the shard fits in a
 // 64-bit integer; from there on nothing is rounded. The grid is a function of the rows alone: about

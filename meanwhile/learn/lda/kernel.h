@@ -74,8 +74,8 @@ void load_topics(const LazyTopics<float>& topics, std::span<const float> norm,
 void load_topics(const LazyTopics<double>& topics, std::span<const double> norm,
                  const Document<double>& document, Inference<double>& out);
 
-// The same for many rows at once, in place: lambda becomes beta, and `scale` what it is to be
-// multiplied by the exponential of.
+// The same for many rows at once: replaces lambda by beta in place. The true value of a row is
+// beta * exp(scale).
 void expect_rows(std::span<float> rows, std::span<const float> norm, std::span<float> scale);
 void expect_rows(std::span<double> rows, std::span<const double> norm, std::span<double> scale);
 

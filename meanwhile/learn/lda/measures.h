@@ -43,7 +43,7 @@ class Measurer {
   // The bound, and the completion of the document: its words are dealt to two halves (the t-th
   // occurrence of all, counted in order of column, to the first when a hash of (number, t) is
   // even); the mixture is inferred from the first and the second is scored by mean theta . mean
-  // phi. `number` is the document's, so that the halves are the same whoever measures. Counts that
+  // phi. `number` is the document's, so that the halves are the same on any worker. Counts that
   // are no whole numbers, or larger than kMostDealt, are halved.
   void add(const Document<double>& document, std::uint64_t number, bool bound, bool completion,
            Scratch& scratch, Sums& sums) const;

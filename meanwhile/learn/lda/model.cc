@@ -34,7 +34,7 @@ Parameters read_parameters(const data::SafetensorsFile& file) {
   try {
     return parameters_from_json(metadata_json(file, "parameters", kWhat));
   } catch (const Error& error) {
-    // That a parameter is out of bounds is here no mistake of whoever typed the command.
+    // A parameter out of bounds is a defect of the file here, not of the command.
     throw Error(ErrorKind::kInput, "{}", error.what());
   }
 }

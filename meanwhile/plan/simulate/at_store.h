@@ -62,7 +62,7 @@ class AtStore {
   Worker& worker(int who) { return workers_[static_cast<Index>(who)]; }
   int who_adds(int adder) const { return held_.adders[static_cast<Index>(adder)].who; }
   int root() const { return static_cast<int>(held_.adders.size()) - 1; }
-  // Seconds until somebody sees that what the leg needs is there.
+  // Seconds until a worker sees that the input of the leg is there.
   double notice(std::string_view leg) const;
   void settle_stretch();
   double load(int who) const;

@@ -37,7 +37,7 @@ class FaultDraws {
     return faults_.slow_links > 0 && at(worker, 0).uniform(kLink) < faults_.slow_links;
   }
 
-  // Seconds until the n-th death of whoever is worker `worker`.
+  // Seconds until the n-th death of the process that is worker `worker`.
   double life(int worker, int nth) const {
     if (faults_.deaths <= 0) return std::numeric_limits<double>::infinity();
     return -std::log1p(-at(worker, nth).uniform(kLife)) * 3600 / faults_.deaths;

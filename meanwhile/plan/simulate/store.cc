@@ -219,7 +219,7 @@ void AtStore::end_step() {
   if (++step_ < input_.steps()) begin_step();
 }
 
-// Where the time of this step went. What somebody took longer who had died counts as recovery.
+// Where the time of this step went. The delay of a worker that had died counts as recovery.
 StepTimes AtStore::passed() const {
   const double now = agenda_.now();
   StepTimes passed;

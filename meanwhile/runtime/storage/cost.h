@@ -11,9 +11,9 @@ namespace meanwhile::runtime {
 struct Leg {
   enum class Kind { kWrite, kRead, kSpread } kind = Kind::kWrite;  // kSpread: all read one blob
   const char* name = "";
-  double blobs = 0;    // of an update's size each, one after the other, at whoever has most
+  double blobs = 0;    // of an update's size each, one after the other, at the busiest worker
   int at_once = 1;     // workers that do this
-  bool waits = false;  // somebody must first see that what it needs is there
+  bool waits = false;  // a worker must first see that its input is there
 };
 
 struct StepCost {

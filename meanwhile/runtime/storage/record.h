@@ -56,7 +56,7 @@ void check(const JobRecord& record);
 Json to_json(const JobRecord& record);
 // THROWS Error(kInput), `name` first, for what is no record, for one of another version of the
 // program, which might compute other bits, and for one whose id is not that of its contents or
-// whose numbers are out of range: whoever may write to a store may write job.json.
+// whose numbers are out of range: any process that may write to a store may write job.json.
 JobRecord record_from_json(const Json& json, const std::string& name);
 // The fields alone, each in its range; the id is what `json` says. THROWS Error(kInput).
 JobRecord fields_from_json(const Json& json);

@@ -225,7 +225,7 @@ class AzureBlobs : public BlobStore {
       if (answer.status == 200) return true;
       const auto total = total_of(answer.header("content-range"));
       if (total && answer.received == std::min(*total, most)) return true;
-      // Cut on its way by somebody who mended the length: perhaps not the next time.
+      // A proxy cut the answer and mended its length: perhaps not the next time.
       if (tries == kMostShortAnswers) {
         throw Error(ErrorKind::kSystem, "{}: {} bytes came of '{}'", call.what, answer.received,
                     answer.header("content-range"));

@@ -95,7 +95,7 @@ class AzureQueue : public Queue {
   }
 
   // Both say that the lease was lost, too, when it was this very call that took effect and its
-  // answer that was lost: the message comes back to somebody, as it would after a crash.
+  // answer that was lost: the message comes back to a worker, as it would after a crash.
   bool renew(Message& message, double seconds) override {
     AzureCall call = of_message(message, "renewing a lease", Request::kRenew, 'u', "PUT");
     call.query["visibilitytimeout"] = whole_seconds(seconds);

@@ -86,7 +86,7 @@ std::vector<Message> parse_messages(std::span<const std::byte> xml) {
   for (const pugi::xml_node node : root.children("QueueMessage")) {
     std::string text = node.child_value("MessageText");
     text = from_base64(text).value_or(text);
-    // No worker has put it: it comes without a body, and whoever has leased it finds no task in it.
+    // No worker has put it: it comes without a body, and the worker that leased it finds no task.
     if (text.size() > kLongestMessage) text.clear();
     messages.push_back(
         {.id = node.child_value("MessageId"),

@@ -26,7 +26,8 @@ struct ListPage {
 // THROWS Error(kSystem) when `xml` is not what it should be, as all here that read.
 ListPage parse_list(std::span<const std::byte> xml);
 
-// The bodies are decoded from base64; one that is not base64 is somebody else's, and left as it is.
+// Decodes the bodies from base64; one that is not base64 comes from another program and stays as
+// it is.
 std::vector<Message> parse_messages(std::span<const std::byte> xml);
 
 std::string message_xml(std::string_view body);

@@ -16,7 +16,7 @@ bool holds_graph(const std::filesystem::path& path);
 // THROWS Error(kInput) when the file is damaged, or holds rows that are no graph.
 Dataset read_graph_file(const std::filesystem::path& path);
 
-// Writes `graph`, sealed, and `facts` for whoever asks (a JSON object). The file appears when all
+// Writes `graph`, sealed, and `facts` for later readers (a JSON object). The file appears when all
 // of it is written. THROWS Error(kSystem).
 void write_graph_file(const std::filesystem::path& path, const Dataset& graph,
                       const std::string& facts);
