@@ -124,7 +124,7 @@ TEST(Csv, QuotedFieldsMayHoldLineEndsAcrossChunks) {
   }
   // Line ends between quotes count: the bad line is the last, 30 records of four lines below.
   EXPECT_EQ(error(text + "1,a,b\n", columns("", "", {"note"})),
-            "file0: line 122, field 2 (y): found 'b', expected a number; use "
+            "file0: line 122, field 3 (y): found 'b', expected a number; use "
             "`categorical` y, `ignore_column` y or `label_column` y");
 }
 
