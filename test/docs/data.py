@@ -142,6 +142,11 @@ def idx(path):
         write(path, struct.pack(">BBBBIII", 0, 0, 8, 3, len(labels), 4, 4) + pixels)
 
 
+def fvecs(path):
+    draw = random.Random(10)
+    path.write_bytes(b"".join(struct.pack("<i3f", 3, *(draw.gauss(10 * (i % 4), 1) for _ in range(3))) for i in range(200)))
+
+
 # Files by the name that documents use.
 FILES = {
     "points.csv": points,
@@ -170,6 +175,7 @@ FILES = {
     "w.txt": lambda path: path.write_text("1\n2\n" * 150),
     "train-images-idx3-ubyte.gz": idx,
     "train-labels-idx1-ubyte.gz": idx,
+    "vectors.fvecs": fvecs,
     "histogram.txt": lambda path: path.write_text("1 5000\n2 3000\n3 1500\n10 400\n100 20\n"),
 }
 

@@ -6,7 +6,8 @@
 
 A command is a line that begins with '$ ' in a code block; the lines behind it are its output, if
 any is shown; '> ' continues a command. Each document runs in a folder of its own, from top to bottom, with the program on the
-PATH, a copy of demo/ and the data of data.py that it names. In shown output
+PATH, a copy of demo/ and the data of data.py that it names. A worked change in a document is built
+first (changes.py). In shown output
 
     ...            alone on a line stands for any lines, at the end of a line for the rest of it
     ?              alone is replaced by the output with --update
@@ -31,6 +32,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import changes  # noqa: E402
 import data  # noqa: E402
 import markdown  # noqa: E402
 
@@ -70,11 +72,12 @@ def fits(shown, real, command):
     return len(real) in reachable
 
 
-def run_all(commands, folder, program):
+def run_all(commands, folder, programs):
     """(exit code, lines) of each command; commands that were not reached have none."""
     shims = folder / ".bin"
     shims.mkdir()
-    (shims / "meanwhile").symlink_to(program)
+    for name, program in programs.items():
+        (shims / name).symlink_to(program)
     if (mpirun := shutil.which("mpirun")) is not None:
         # More ranks than cores, in a container perhaps; messages of MPI itself about that aside.
         (shims / "mpirun").write_text(f"#!/bin/sh\nexec {mpirun} --allow-run-as-root --oversubscribe --bind-to none \"$@\"\n")
@@ -123,7 +126,13 @@ def check(path, program, update):
         (folder / ".home").mkdir()
         shutil.copytree(markdown.ROOT / "demo", folder / "demo")
         data.make(folder, "\n".join(command.text for command in commands))
-        results = run_all(commands, folder, program)
+        try:
+            change = folder / ".change"
+            change.mkdir()
+            programs = {"meanwhile": program} | changes.build(path, change, program.parent)
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            return 0, skipped, [*failures, str(error)]
+        results = run_all(commands, folder, programs)
     lines = path.read_text().split("\n")
     for i in reversed(range(len(commands))):
         command = commands[i]
