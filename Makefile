@@ -6,11 +6,12 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build arrow demo test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize lab format clean
+.PHONY: help setup build arrow demo docs test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
 	@echo 'make test                        the same, and every test'
+	@echo 'make docs                        the documents as a site with search: build/site/html'
 	@echo 'make build                       the program: build/release/meanwhile'
 	@echo 'make arrow                       the program with Parquet, Arrow and Feather files'
 	@echo 'make install PREFIX=/usr/local   program, library, headers, CMake package'
@@ -49,6 +50,9 @@ arrow: setup
 
 demo: build
 	@scripts/demo.sh
+
+docs: build
+	@scripts/docs.sh
 
 test:
 	@scripts/test.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the packages of packages.txt that are missing, and nothing when none is.
+# setup.sh [LIST]: installs the packages of LIST (packages.txt) that are missing, and nothing when none is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ while read -r package command; do
   if [ -n "$command" ] && command -v "$command" >/dev/null; then continue; fi
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
-done <packages.txt
+done <"${1:-packages.txt}"
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 as_root=()
