@@ -4,24 +4,49 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 steps=0
+failed=0
 current=
 builds=
+begin=0
+log=
+logs=build/logs
+rm -rf "$logs"
+mkdir -p "$logs"
+
+exec 3>&1  # where the summary goes, also when a step ends the shell with its output in a file
+
 finish() {
-  [ -z "$current" ] || echo "== FAILED: $current" >&2
   # All processes of the group: the shell and the tests that it runs.
   [ -z "$builds" ] || kill -- "-$builds" 2>/dev/null || true
+  if [ -n "$current" ]; then
+    failed=1
+    printf ' FAILED after %d s\n' $((SECONDS - begin)) >&3
+    tail -n 200 "$log" >&3
+  fi
+  echo "$((steps + failed)) steps in $((SECONDS / 60)) min $((SECONDS % 60)) s; their output is in $logs" >&3
+  echo "$steps passed, $failed failed" >&3
 }
 trap finish EXIT
 
+# One line a step: its name, its time, and what it counted. Things that it leaves out are shown, too.
+# All of its output is in a file, whose end is shown if the step fails; a failure ends the tests.
 step() {  # step NAME COMMAND...
   current=$1
   shift
-  echo "== $current"
-  local begin=$SECONDS
-  "$@"
-  echo "== $current: passed in $((SECONDS - begin)) s"
+  begin=$SECONDS
+  log=$logs/$(printf '%02d' $((steps + 1)))-$(tr -c 'a-zA-Z0-9\n' '-' <<<"$current").log
+  printf '%-48s' "$current"
+  "$@" >"$log" 2>&1
+  printf ' %5d s  %s\n' $((SECONDS - begin)) "$(counted "$log")"
+  grep -E '^(skipped|not run)' "$log" | sed 's/^/    /' || true
   current=
   steps=$((steps + 1))
+}
+
+# The last line of a log that counts something, without decoration.
+counted() {
+  grep -E '(^|[^0-9])[0-9]+[^ ]* .*(passed|failed|tests|cases|commands|complaints|documents)' "$1" | tail -n 1 |
+    sed -E 's/^[^A-Za-z0-9]+//' | cut -c1-80 || true
 }
 
 # The tree has no warnings: one is a failure.
@@ -170,6 +195,9 @@ step 'published errors of belief propagation' published_graphs
 step 'transports under MPI' test/mpi/run.sh build/release/test/mpi_conformance
 step 'files of earlier versions' python3 test/compat/check.py build/release/meanwhile
 step 'command line' python3 test/cli/run.py build/release/meanwhile
+step 'documents: form and links' python3 test/docs/form.py
+step 'documents: commands and worked changes' python3 test/docs/run.py build/release/meanwhile
+step 'demo' scripts/demo.sh
 step 'stores and jobs on Azurite' stores
 step 'workers killed at random' python3 test/chaos/workers.py build/release/meanwhile build/release/test/memory_program
 step 'training killed at random' python3 test/chaos/training.py build/release/meanwhile
@@ -178,4 +206,3 @@ step 'examples against the installed package' examples
 step 'tests under the thread sanitizer' thread_sanitized
 step 'tests under address and undefined sanitizers' address_sanitized
 step 'fuzz targets, 4 s each' fuzz
-echo "== $steps steps passed, 0 failed, in $((SECONDS / 60)) min $((SECONDS % 60)) s"

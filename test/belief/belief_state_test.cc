@@ -1,6 +1,8 @@
 // Going on from a state, and what a model says.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "meanwhile/learn/belief/model.h"
 #include "test/belief/rounds.h"
 #include "test/belief/serial.h"
@@ -15,6 +17,7 @@ struct Case {
   double damping;
   bool zeros;
 };
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
 class BeliefResume : public testing::TestWithParam<Case> {
  protected:

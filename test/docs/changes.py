@@ -91,7 +91,7 @@ def build(path, folder, tree):
     at = next(i for i, word in enumerate(words) if word.endswith("cli/main.cc.o"))
     for main in mains or [None]:
         name = pathlib.Path(main).stem if main else "meanwhile"
-        # What the change defines comes first, and hides what the library has of it.
+        # Objects of the change come first, and hide those of the library.
         objects = [str(folder / f"{source}.o") for source in sources]
         link = [*words[:at], *objects, *([] if main else [words[at]]), "-Wl,-z,muldefs", *words[at + 1:]]
         link[link.index("-o") + 1] = str(folder / f".{name}")

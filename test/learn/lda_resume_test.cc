@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <ostream>
 
 #include "test/expect_error.h"
 #include "test/learn/lda_data.h"
@@ -20,6 +21,7 @@ struct Case {
   const char* name;
   Parameters parameters;
 };
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
 std::vector<Case> cases() {
   Parameters p;

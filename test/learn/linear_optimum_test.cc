@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 
 #include "test/learn/linear_serial.h"
 
@@ -21,6 +22,7 @@ struct Case {
   double tolerance;  // relative, of the objective
   double zeros_at;   // an l1 that leaves some weights, but not all
 };
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 constexpr Case kCases[] = {
     {"hinge", Kind::kSvm, "hinge", 2, false, 1e-3, 0.12},
     {"squared_hinge", Kind::kSvm, "squared_hinge", 2, false, 1e-6, 0.25},

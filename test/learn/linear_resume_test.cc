@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <ostream>
 
 #include "test/expect_error.h"
 #include "test/learn/linear_serial.h"
@@ -22,6 +23,7 @@ struct Case {
   Storage storage = Storage::kSparse;
   std::size_t classes = 2;
 };
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
 Parameters with(Solver solver, Send send = Send::kModel) {
   Parameters p;

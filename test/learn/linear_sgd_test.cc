@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ostream>
 
 #include "test/learn/linear_serial.h"
 
@@ -27,6 +28,7 @@ struct Case {
   const char* loss;
   std::size_t classes;
 };
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 constexpr Case kCases[] = {{"hinge", Kind::kSvm, "hinge", 2},
                            {"squared_hinge", Kind::kSvm, "squared_hinge", 2},
                            {"logistic", Kind::kLogistic, "logistic", 2},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 
 #include "test/expect_error.h"
 #include "test/learn/linear_serial.h"
@@ -25,6 +26,7 @@ struct Case {
   std::size_t classes;
   double l1;
 };
+void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 constexpr Case kCases[] = {{"squared", Kind::kLinear, "squared", 0, 0.2},
                            {"logistic", Kind::kLogistic, "logistic", 2, 0.02},
                            {"squared_hinge", Kind::kSvm, "squared_hinge", 2, 0.05}};

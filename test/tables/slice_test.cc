@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <random>
 #include <vector>
 
@@ -13,6 +14,12 @@
 #include "test/temporary_folder.h"
 
 namespace meanwhile::tables {
+// Tests print the name of a number.
+void PrintTo(Number number, std::ostream* out) {
+  constexpr const char* kNames[] = {"int32", "int64", "fixed", "float64"};
+  *out << kNames[static_cast<std::size_t>(number)];
+}
+
 namespace {
 
 constexpr int kShards = 7;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,6 +26,8 @@ struct Case {
   std::string name;
   std::function<void(Transport&)> run;
 };
+// Tests print the name of a case, not its bytes.
+inline void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 
 // Cases that leave the transport as it was, so that one job can run them all.
 std::vector<Case> cases();
