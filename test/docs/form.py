@@ -6,10 +6,11 @@
 A link within the project must lead to a file, and its anchor to a heading there. A path in
 backticks with a folder and an ending of a source must exist, from the root, below meanwhile/ or
 beside the document. Lines have at most 100 characters, but for tables and links; README.md has at
-most 150 lines. Every file that doc/a-round.md numbers must exist.
+most 150 lines. CONTRIBUTING.md names every folder of the root.
 """
 
 import re
+import subprocess
 import sys
 
 import markdown
@@ -54,7 +55,12 @@ def main():
         return known[path]
 
     paths = markdown.documents()
-    complaints = [line for path in paths for line in complaints_of(path, headings)]
+    named = (markdown.ROOT / "CONTRIBUTING.md").read_text()
+    listed = subprocess.run(["git", "ls-files"], cwd=markdown.ROOT, capture_output=True, text=True, check=True).stdout
+    folders = sorted({line.split("/")[0] for line in listed.split("\n") if "/" in line})
+    complaints = [f"CONTRIBUTING.md: the folder {folder}/ is not named" for folder in folders
+                  if f"`{folder}/`" not in named]
+    complaints += [line for path in paths for line in complaints_of(path, headings)]
     print(*complaints, sep="\n", end="\n" if complaints else "")
     print(f"form of {len(paths)} documents: {len(complaints)} complaints")
     sys.exit(1 if complaints else 0)
