@@ -5,7 +5,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# material 9.8.1 with what it was tried with
 packages=(mkdocs==1.6.1 mkdocs-material==9.8.1)
 venv=build/site/venv
 command -v doxygen >/dev/null || scripts/setup.sh packages-docs.txt
@@ -17,7 +16,11 @@ if [ ! -e "$venv/ready-${packages[1]}" ]; then
 fi
 
 python3 doc/site/build.py pages "${1:-build/release/meanwhile}"
-NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --strict --clean --config-file doc/site/mkdocs.yml
+# Not --quiet: warnings that are not printed do not count for --strict.
+"$venv/bin/mkdocs" build --strict --clean --config-file doc/site/mkdocs.yml >build/site/mkdocs.log 2>&1 || {
+  grep -v '^INFO' build/site/mkdocs.log >&2
+  exit 1
+}
 python3 doc/site/build.py headers
 doxygen build/site/Doxyfile
 python3 doc/site/build.py check

@@ -159,6 +159,12 @@ address_sanitized() {
   sharded build/fuzz/test/meanwhile_test
 }
 
+# Links, widths and named files of the documents; before it, that the tests of documents can fail.
+documents() {
+  python3 test/docs/selftest.py
+  python3 test/docs/form.py
+}
+
 stores() {
   test/storage/run.sh build/release/test/azure_conformance build/release/meanwhile
 }
@@ -195,7 +201,7 @@ step 'published errors of belief propagation' published_graphs
 step 'transports under MPI' test/mpi/run.sh build/release/test/mpi_conformance
 step 'files of earlier versions' python3 test/compat/check.py build/release/meanwhile
 step 'command line' python3 test/cli/run.py build/release/meanwhile
-step 'documents: form and links' python3 test/docs/form.py
+step 'documents: form and links' documents
 step 'documents: commands and worked changes' python3 test/docs/run.py build/release/meanwhile
 step 'demo' scripts/demo.sh
 step 'stores and jobs on Azurite' stores
