@@ -17,7 +17,7 @@ run() {  # run ARGUMENTS...: shows the command, then runs it
   echo "\$ meanwhile $*"
   "$program" "$@"
 }
-job=("kmeans" "$data" --label-column -1 --n-clusters 10 --n-init 1 --seed 7)
+job=("kmeans" "$data" --label-column -1 --n-clusters 10 --n-init 4 --seed 7)
 
 title "1. Clusters: 1,797 images of handwritten digits, 8 x 8 pixels, without their labels"
 run train "${job[@]}" --quiet --out "$runs/threads"
@@ -50,12 +50,16 @@ echo '$ meanwhile worker --store runs/demo/store &'
 workers+=($!)
 rounds() { "$program" status --store "$runs/store" --json | grep -o '"step":[0-9]*' | head -1 | grep -o '[0-9]*'; }
 # The job has some hundred steps: the worker dies after the first ones.
-for _ in $(seq 200); do
+for _ in $(seq 500); do
   if [ "$(rounds)" -ge 5 ]; then break; fi
-  sleep 0.05
+  sleep 0.02
 done
 kill -9 "${workers[0]}"
 wait "${workers[0]}" 2>/dev/null || true
+if "$program" status --store "$runs/store" --json | grep -q '"state":"done"'; then
+  echo "demo: the job was done before its worker was killed" >&2
+  exit 1
+fi
 echo "  killed in step $(rounds); another worker takes over what it held"
 echo '$ meanwhile worker --store runs/demo/store'
 "$program" worker --store "$runs/store" --quiet

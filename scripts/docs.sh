@@ -17,7 +17,7 @@ fi
 
 python3 doc/site/build.py pages "${1:-build/release/meanwhile}"
 # Not --quiet: warnings that are not printed do not count for --strict.
-"$venv/bin/mkdocs" build --strict --clean --config-file doc/site/mkdocs.yml >build/site/mkdocs.log 2>&1 || {
+"$venv/bin/mkdocs" build --strict --clean --config-file build/site/mkdocs.yml >build/site/mkdocs.log 2>&1 || {
   grep -v '^INFO' build/site/mkdocs.log >&2
   exit 1
 }

@@ -69,6 +69,17 @@ def command_reference(program):
     return "\n".join(page)
 
 
+def menu():
+    """The settings of the site; pages that its menu does not name come last in it."""
+    settings = (ROOT / "doc/site/mkdocs.yml").read_text()
+    more = [path.name for path in sorted(PAGES.glob("*.md")) if not re.search(rf"[-:] {re.escape(path.name)}$", settings, re.M)]
+    if more:
+        settings = settings.rstrip() + "\n  - More:\n" + "".join(f"      - {name}\n" for name in more)
+    for name in ("docs_dir", "site_dir"):
+        settings = settings.replace(f"{name}: ../../build/site/", f"{name}: ")
+    (ROOT / "build/site/mkdocs.yml").write_text(settings)
+
+
 def pages(program):
     shutil.rmtree(PAGES, ignore_errors=True)
     PAGES.mkdir(parents=True)
@@ -84,6 +95,7 @@ def pages(program):
         '<a href="cpp/namespaces.html">all namespaces</a></p>\n\n'
         "`examples/` has programs that link the library: `find_package(meanwhile)` finds it after\n"
         "`make install`.\n")
+    menu()
     print(f"{len(list(PAGES.glob('*.md')))} pages")
 
 
