@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws a run: loss by round, on training and held-out rows, as one small SVG file.
 
-    scripts/picture.py RUN OUT.svg
+    scripts/picture.py RUN OUT.svg       (README.md: the run of its first command, doc/figures/run.svg)
 
 The numbers are those of RUN/metrics.jsonl. The picture has no script and no fonts of its own, and
 colours that can be read on light and dark pages.
