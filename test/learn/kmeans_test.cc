@@ -54,6 +54,31 @@ TEST(KMeans, EqualsASerialLloydRoundByRound) {
   }
 }
 
+TEST(KMeans, StopsWhenSquaredMovesAddUpToLittle) {
+  const std::int64_t D = 3, K = 9;
+  const auto x = test::uniform(2000, D, 4);
+  const std::vector<double> first(x.begin(), x.begin() + K * D);
+  double before = 0;
+  for (const double tol : {1e-2, 1e-4}) {
+    const Parameters p{.n_clusters = K, .tol = 0, .shift_tol = tol};
+    const Trained ours = train(test::dense(x, D), p, {}, first);
+    EXPECT_GT(static_cast<double>(ours.result.rounds), before) << tol;
+    before = static_cast<double>(ours.result.rounds);
+    std::vector<double> centers = first;
+    double moved = 0;
+    for (std::int64_t r = 0; r < ours.result.rounds; ++r) {
+      EXPECT_TRUE(r == 0 || moved > tol) << r;
+      const auto next = test::serial_round(x, D, centers).centers;
+      moved = 0;
+      for (std::size_t i = 0; i < next.size(); ++i) {
+        moved += (next[i] - centers[i]) * (next[i] - centers[i]);
+      }
+      centers = next;
+    }
+    EXPECT_LE(moved, tol);
+  }
+}
+
 TEST(KMeans, OneAnswerForAnyNumberOfWorkers) {
   const auto x = test::blobs(6000, 5, 10, 4, 2);
   for (const InitMethod init : {InitMethod::kRandom, InitMethod::kGreedy, InitMethod::kParallel}) {

@@ -31,7 +31,8 @@ double off(const Documents& documents, const Parameters& p, int shards) {
   const auto trained = test::train(p, test::dataset(documents), test::with_shards(shards));
   const auto rounds = static_cast<std::int64_t>(trained.rounds.size());
   const std::int64_t a_pass = rounds / p.passes;
-  const SerialLda by_hand = serial(documents, p);
+  SerialLda by_hand = serial(documents, p);
+  by_hand.by_all = p.step_by == StepBy::kDocuments;
   const auto expected = p.send == Send::kModel
                             ? by_hand.by_documents(trained.first, shards, rounds, a_pass)
                             : by_hand.by_statistics(trained.first, shards, rounds, a_pass);
@@ -47,6 +48,30 @@ TEST(LdaSerial, StatisticsGiveTheSameTopics) {
     EXPECT_LT(off(documents, parameters(Send::kGradient, Precision::kSingle), shards), 1e-4)
         << shards;
   }
+}
+
+TEST(LdaSerial, StepsMayBeCountedInRounds) {
+  const Documents documents = test::some_documents(60, 30, 1);
+  Parameters p = parameters(Send::kGradient, Precision::kDouble, 2);
+  p.step_by = StepBy::kRounds;
+  for (const int shards : {1, 3}) EXPECT_LT(off(documents, p, shards), 1e-9) << shards;
+}
+
+TEST(LdaSerial, StepsThatDoNotFallForgetWhatWasBefore) {
+  const Documents documents = test::some_documents(60, 30, 1);
+  Parameters p = parameters(Send::kGradient, Precision::kDouble);
+  p.step_by = StepBy::kRounds, p.kappa = 0, p.batch_size = 60;
+  const auto trained = test::train(p, test::dataset(documents), test::with_shards(3));
+  ASSERT_EQ(trained.rounds.size(), 1U);
+  double learned = -p.eta * static_cast<double>(trained.lambda.size()), words = 0;
+  for (const double value : trained.lambda) learned += value;
+  for (const auto& row : documents.rows) {
+    for (const auto& [word, n] : row) words += n;
+  }
+  EXPECT_NEAR(learned, words, 1e-9 * words);
+  p.total_documents = 120;  // each document stands for two
+  const auto twice = test::train(p, test::dataset(documents), test::with_shards(3));
+  EXPECT_NEAR(twice.lambda[0] - p.eta, 2 * (trained.lambda[0] - p.eta), 1e-9);
 }
 
 TEST(LdaSerial, AveragedModelsAreTheMeanOfSerialOnes) {

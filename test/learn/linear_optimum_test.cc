@@ -101,6 +101,59 @@ TEST_P(LinearOptimum, HasTheZerosOfL1) {
 INSTANTIATE_TEST_SUITE_P(Losses, LinearOptimum, testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
+// A penalised constant is the weight of a column of ones, as liblinear has it.
+TEST(LinearIntercept, IsPenalisedOnRequest) {
+  const Labelled data = test::rows_for(2, 200, 4, 5, 1, 2);
+  Labelled wide = data;
+  wide.cols = 5;
+  wide.x.clear();
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    const auto row = data.x.begin() + static_cast<std::ptrdiff_t>(4 * i);
+    wide.x.insert(wide.x.end(), row, row + 4);
+    wide.x.push_back(1);
+  }
+  for (const char* loss : {"squared_hinge", "hinge"}) {
+    Parameters p;
+    p.loss = find_choice<Loss>(loss);
+    p.solver = Solver::kLbfgs, p.l2 = 0.02, p.max_iter = 3000;
+    p.tol = 1e-9, p.slope_tol = 1e-7;
+    p.fit_intercept = false;
+    const auto column = test::train(Kind::kSvm, p, test::dataset(wide));
+    p.fit_intercept = true, p.l2_intercept = 0.02;
+    const auto constant = test::train(Kind::kSvm, p, test::dataset(data));
+    EXPECT_NEAR(constant.result.objective, column.result.objective, 1e-6) << loss;
+    EXPECT_NEAR(constant.w[4], column.w[4], 1e-3) << loss;
+    EXPECT_GT(std::abs(constant.w[4]), 1e-2) << loss;
+  }
+}
+
+// A corner is rounded less and less until it hides nothing, whatever few steps gain.
+TEST(LinearHinge, IsExactWhereSlopesAreToVanish) {
+  const Labelled data = test::rows_for(2, 150, 5, 1, 0.8, 2);
+  SerialLinear serial{data, "hinge", 2, false, true, 0, 0.05};
+  serial.rounding = 1e-5;
+  const std::vector<double> best = serial.solve();
+  serial.rounding = 0;
+  Parameters p;
+  p.solver = Solver::kLbfgs, p.l2 = 0.05, p.max_iter = 5000, p.tol = 1e-7, p.slope_tol = 1e-5;
+  const auto ours = test::train(Kind::kSvm, p, test::dataset(data));
+  EXPECT_LT(serial.objective(ours.w), serial.objective(best) * (1 + 1e-5)) << ours.result.rounds;
+}
+
+TEST(LinearSlopes, EndTrainingWhenAllAreSmall) {
+  const Labelled data = test::rows_for(3, 300, 4, 6);
+  Parameters p;
+  p.solver = Solver::kLbfgs, p.tol = 0, p.max_iter = 1000;
+  std::int64_t rounds = 0;
+  for (const double tol : {1e-2, 1e-4, 1e-6}) {
+    p.slope_tol = tol;
+    const auto ours = test::train(Kind::kLogistic, p, test::dataset(data));
+    EXPECT_NE(ours.result.stopped_because.find("slope_tol"), std::string::npos) << tol;
+    EXPECT_GT(ours.result.rounds, rounds) << tol;
+    rounds = ours.result.rounds;
+  }
+}
+
 // Labels with mean 10, or nine in ten positive: a huge penalty leaves the intercept alone.
 TEST(LinearIntercept, IsNotPenalised) {
   Labelled data = test::rows_for(0, 400, 3, 3);

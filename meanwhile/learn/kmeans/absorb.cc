@@ -35,6 +35,11 @@ std::string KMeans::converged() const {
       parameters_.tol);
 }
 
+std::string KMeans::slowed() const {
+  return fmt::format("converged: squared moves of the centres add up to no more than shift_tol={}",
+                     parameters_.shift_tol);
+}
+
 Ended KMeans::ran_out() const {
   return {Ending::kRanOut, fmt::format("max_iter={} reached", parameters_.max_iter)};
 }
@@ -58,6 +63,7 @@ Outcome KMeans::absorb_lloyd(std::span<const double> total) {
   progress_.far = hopeless ? 0 : std::min(empty - relocated, kMaxFar);
 
   const double shift = take_drift(shifts);
+  const double moved = std::inner_product(shifts.begin(), shifts.end(), shifts.begin(), 0.0);
   ++progress_.round;
   ++progress_.rounds;
   Outcome outcome;
@@ -68,8 +74,11 @@ Outcome KMeans::absorb_lloyd(std::span<const double> total) {
 
   const double mean = metric_ == Metric::kEuclidean ? inertia / weight : 2 * inertia / weight;
   const bool still = shift <= parameters_.tol * std::sqrt(mean);
-  if (still && progress_.far == 0) {
-    end_training({Ending::kConverged, shift == 0 ? "converged: no centre moved" : converged()});
+  const bool slow = parameters_.shift_tol > 0 && moved <= parameters_.shift_tol;
+  if ((still || slow) && progress_.far == 0) {
+    end_training({Ending::kConverged, shift == 0 ? "converged: no centre moved"
+                                      : still    ? converged()
+                                                 : slowed()});
   } else if (progress_.round >= parameters_.max_iter) {
     end_training(ran_out());
   }

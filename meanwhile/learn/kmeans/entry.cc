@@ -178,7 +178,8 @@ Entry entry() {
   entry.schema = schema_of(Parameters{});
   entry.schema.least(1, {"n_clusters", "n_init", "max_iter"})
       .fix({"n_clusters", "metric", "init", "standardize"})
-      .ends_run({"max_iter"});
+      .ends_run({"max_iter"})
+      .rare({"shift_tol"});
   entry.schema.at("init").other_text = "FILE";
   entry.instead_of_changing =
       "to start from its centres instead, give the run to " + base::parameter("init");

@@ -36,7 +36,7 @@ class KMeans final : public FlatLearner {
   std::int64_t rounds_left() const override;
   // Mini-batches are drawn as often as asked for.
   bool seeks_convergence() const override {
-    return parameters_.tol > 0 && parameters_.batch_size == 0;
+    return (parameters_.tol > 0 || parameters_.shift_tol > 0) && parameters_.batch_size == 0;
   }
   State state() const override;
   void restore(const data::SafetensorsFile& file) override;
@@ -84,6 +84,7 @@ class KMeans final : public FlatLearner {
   double take_drift(const std::vector<double>& shifts);
   Json record(std::span<const double> total, double shift) const;
   std::string converged() const;
+  std::string slowed() const;
   void choose_screen(std::span<const double> total);
   Ended ran_out() const;
   void end_training(Ended ended);

@@ -30,6 +30,9 @@ void validate(const Parameters& p) {
   in_range("max_iter", p.max_iter, 1);
   in_range("batch_size", p.batch_size, 0);
   if (!(p.tol >= 0)) throw Error(ErrorKind::kUsage, "tol is {}; it must be 0 or more", p.tol);
+  if (!(p.shift_tol >= 0)) {
+    throw Error(ErrorKind::kUsage, "shift_tol is {}; it must be 0 or more", p.shift_tol);
+  }
 }
 
 // A start compares rows with clusters in some dozens of rounds, and about as often while it seeds.

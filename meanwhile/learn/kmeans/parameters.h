@@ -30,6 +30,7 @@ struct Parameters {
   AutoCount n_init = {};
   std::int64_t max_iter = 300;
   double tol = 1e-4;
+  double shift_tol = 0;
   Metric metric = Metric::kEuclidean;
   std::int64_t batch_size = 0;
   bool standardize = false;
@@ -51,6 +52,9 @@ void describe(P& p, Visit&& visit) {
   visit("tol", p.tol,
         "stop when no centre moved by more than this fraction of the root-mean-square distance "
         "of points to their centres; 0: when no centre moved at all");
+  visit("shift_tol", p.shift_tol,
+        "also stop when the squared moves of the centres add up to no more than this; 0: by tol "
+        "alone");
   visit("metric", p.metric, "euclidean, or cosine (spherical k-means)");
   visit("batch_size", p.batch_size,
         "rows sampled in a round (mini-batch k-means); 0: all rows (Lloyd's algorithm)");

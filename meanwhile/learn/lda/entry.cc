@@ -154,8 +154,9 @@ Entry entry() {
   entry.schema.least(1, {"n_topics", "passes", "inference_max_iter", "sweeps"})
       .fix({"n_topics", "eta", "batch_size", "sampler", "exact"})
       .ends_run({"passes"})
-      .rare({"send", "batch_size", "max_documents", "kappa", "tau0", "learn_alpha", "init",
-             "inference_tol", "inference_max_iter", "precision", "sweeps", "learn_eta", "exact"});
+      .rare({"send", "batch_size", "max_documents", "kappa", "tau0", "step_by", "total_documents",
+             "learn_alpha", "init", "inference_tol", "inference_change", "inference_max_iter",
+             "precision", "sweeps", "learn_eta", "exact"});
   entry.held_out = true;
   entry.of_text = true;
   // A run that was killed before it had a state begins again without the flag: its passes are

@@ -100,6 +100,12 @@ double Fit::left_after(const Place& place) const {
   return left_after(documents_before(place), documents_before({place.pass, place.round + 1}));
 }
 
+double Fit::step_of_round() const {
+  const double t = static_cast<double>(progress.pass * rounds_a_pass + progress.round);
+  const double base = parameters.tau0 + t;
+  return base > 1 ? std::pow(base, -parameters.kappa) : 1;
+}
+
 double Fit::step(double t) const {
   const double rho = std::min(0.9, std::pow(tau0() + t, -parameters.kappa));
   return continued() ? rho / static_cast<double>(parameters.passes) : rho;

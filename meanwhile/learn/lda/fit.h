@@ -92,10 +92,12 @@ struct Fit {
   double left_after(double from, double to) const;
   // The same for the documents of a round.
   double left_after(const Place& place) const;
+  // rho of steps that are counted in rounds, of the present one.
+  double step_of_round() const;
   // rho of Steps::kShards, after `t` documents of a shard, or rounds.
   double step(double t) const;
   InferOptions infer_options() const {
-    return {parameters.inference_tol, parameters.inference_max_iter};
+    return {parameters.inference_tol, parameters.inference_max_iter, parameters.inference_change};
   }
   // Sets `ended` when the rounds that are allowed are done.
   void end_when_done();

@@ -229,7 +229,7 @@ HWY_INLINE void infer_one(const Document<T>& document, const T* alpha, std::size
   const T each = static_cast<T>(document.tokens / static_cast<double>(topics));
   for (std::size_t k = 0; k < topics; ++k) x.gamma[k] = alpha[k] + each;
   std::fill(x.gamma.begin() + static_cast<std::ptrdiff_t>(topics), x.gamma.end(), T{0});
-  const T enough = static_cast<T>(options.tol * document.tokens);
+  const T enough = static_cast<T>(options.enough(document.tokens, topics));
   for (x.iterations = 1;; ++x.iterations) {
     x.theta_scale =
         expect_row<T>(x.theta.data(), width, x.ones.data(), x.below.data(),

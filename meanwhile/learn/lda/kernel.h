@@ -46,6 +46,12 @@ struct LazyTopics {
 struct InferOptions {
   double tol = 0.02;  // of the change of a document's topic counts, in proportion to its tokens
   std::int64_t max_iter = 100;
+  double change = 0;  // not 0: of the change of a topic's count, on average, instead of `tol`
+
+  // The change of all counts of a document that ends its inference.
+  double enough(double tokens, std::size_t topics) const {
+    return change > 0 ? change * static_cast<double>(topics) : tol * tokens;
+  }
 };
 
 // Results of the inference of a document; reused from one to the next.

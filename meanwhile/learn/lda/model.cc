@@ -176,7 +176,8 @@ Model load_model(const data::SafetensorsFile& file) {
   }
   model.documents = count_of(about, "documents");
   model.tokens = count_of(about, "tokens");
-  model.infer = {parameters.inference_tol, parameters.inference_max_iter};
+  model.infer = {parameters.inference_tol, parameters.inference_max_iter,
+                 parameters.inference_change};
   if (about.contains("words")) {
     std::vector<std::string> words;
     try {

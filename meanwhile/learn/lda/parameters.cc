@@ -34,9 +34,19 @@ void validate(const Parameters& p) {
   in_range("max_documents", p.max_documents, 0, kMostCount);
   in_range("sweeps", p.sweeps, 1, 1 << 14);
   in_range("inference_max_iter", p.inference_max_iter, 1, kMostCount);
-  if (!(p.kappa > 0.5 && p.kappa <= 1)) {
+  const bool by_rounds = p.step_by == StepBy::kRounds;
+  if (by_rounds && !(p.kappa >= 0 && p.kappa <= 1)) {
+    throw Error(ErrorKind::kUsage, "kappa is {}; it must be from 0 to 1", p.kappa);
+  }
+  if (!by_rounds && !(p.kappa > 0.5 && p.kappa <= 1)) {
     throw Error(ErrorKind::kUsage, "kappa is {}; it must be above 0.5, and at most 1", p.kappa);
   }
+  if (by_rounds && (p.send == Send::kModel || p.sampler != Sampler::kNone)) {
+    throw Error(ErrorKind::kUsage,
+                "step_by is rounds, which goes with send gradient and sampler none");
+  }
+  not_negative("total_documents", p.total_documents);
+  not_negative("inference_change", p.inference_change);
   not_negative("tau0", p.tau0);
   not_negative("alpha", p.alpha);
   not_negative("eta", p.eta);

@@ -26,6 +26,12 @@ enum class Sampler { kNone, kMh };
 inline constexpr Named<Sampler> kSamplers[] = {{Sampler::kNone, "none"}, {Sampler::kMh, "mh"}};
 constexpr std::span<const Named<Sampler>> names(Sampler) { return kSamplers; }
 
+// What steps are counted in.
+enum class StepBy { kDocuments, kRounds };
+inline constexpr Named<StepBy> kStepBys[] = {{StepBy::kDocuments, "documents"},
+                                             {StepBy::kRounds, "rounds"}};
+constexpr std::span<const Named<StepBy>> names(StepBy) { return kStepBys; }
+
 struct Parameters {
   std::int64_t n_topics = 100;
   std::int64_t passes = 10;
@@ -34,11 +40,14 @@ struct Parameters {
   std::int64_t max_documents = 0;
   double kappa = 0.9;
   double tau0 = 0;
+  StepBy step_by = StepBy::kDocuments;
+  double total_documents = 0;
   double alpha = 0;
   bool learn_alpha = true;
   double eta = 0;
   Init init = Init::kDocuments;
   double inference_tol = 0.02;
+  double inference_change = 0;
   std::int64_t inference_max_iter = 100;
   Precision precision = Precision::kSingle;
   double tol = 1e-3;
@@ -62,10 +71,17 @@ void describe(P& p, Visit&& visit) {
         "and at most half");
   visit("max_documents", p.max_documents,
         "stop after the round that brings the documents seen to this number; 0: no limit");
-  visit("kappa", p.kappa, "decay of the step size, (tau0 + t)^-kappa; above 0.5, at most 1");
+  visit("kappa", p.kappa,
+        "decay of the step size, (tau0 + t)^-kappa; above 0.5, at most 1; with step_by rounds from "
+        "0, where each round replaces the topics");
   visit("tau0", p.tau0,
         "offset of the step size, in documents; 0: four fifths of the documents, but "
         "at most 1,000 for each topic");
+  visit("step_by", p.step_by,
+        "unit of t in the step size: documents; or rounds, where a step of (tau0 + t)^-kappa is "
+        "taken as it is, with send gradient");
+  visit("total_documents", p.total_documents,
+        "number of documents that those of a round stand for; 0: all that were seen");
   visit("alpha", p.alpha, "prior weight of each topic in a document; 0: 1 / n_topics");
   visit("learn_alpha", p.learn_alpha, "learn alpha during training, one for each topic");
   visit("eta", p.eta, "prior weight of each word in a topic; 0: 1 / n_topics");
@@ -75,6 +91,9 @@ void describe(P& p, Visit&& visit) {
   visit("inference_tol", p.inference_tol,
         "tolerance of the inference for a document: largest change of its topic "
         "counts, as a fraction of its words");
+  visit("inference_change", p.inference_change,
+        "mean change of a document's topic counts that ends its inference, instead of "
+        "inference_tol; 0: by inference_tol");
   visit("inference_max_iter", p.inference_max_iter,
         "most iterations of the inference for a document");
   visit("precision", p.precision,

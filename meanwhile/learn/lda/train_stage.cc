@@ -102,7 +102,8 @@ class TrainStage final : public LdaStage {
 
   Moves* moves() override {
     const bool add = fit_.parameters.send == Send::kModel || fit_.progress.steps == Steps::kAll;
-    return add && fit_.job.eval == nullptr ? &moves_ : nullptr;
+    const bool by_rounds = fit_.parameters.step_by == StepBy::kRounds;
+    return add && !by_rounds && fit_.job.eval == nullptr ? &moves_ : nullptr;
   }
 
  private:
@@ -191,12 +192,14 @@ void TrainStage::move_topics(const exchange::Update& total, const Tail& tail) {
     level = tail.level / tail.shards;
   } else if (tail.documents > 0) {
     const double rho =
-        progress.steps == Steps::kAll
+        fit_.parameters.step_by == StepBy::kRounds ? fit_.step_of_round()
+        : progress.steps == Steps::kAll
             ? 1 - fit_.left_after({progress.pass, progress.round})
             : fit_.step(static_cast<double>(progress.pass * fit_.rounds_a_pass + progress.round) +
                         progress.old_documents / std::max(1.0, tail.documents));
     kept = 1 - rho;
-    gained = rho * progress.documents / tail.documents;
+    const double all = fit_.parameters.total_documents;
+    gained = rho * (all > 0 ? all : progress.documents) / tail.documents;
     level = rho * fit_.eta;
   }
   const std::vector<double> absent(K, 0.0);

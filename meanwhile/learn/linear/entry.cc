@@ -45,7 +45,8 @@ Schema schema_for(Kind kind) {
       .fix({"loss", "fit_intercept", "multi_class", "path", "path_ratio"})
       .ends_run({"max_iter"})
       .rare({"send", "batch_fraction", "learning_rate", "adaptive", "average", "fit_intercept",
-             "multi_class", "huber_delta", "patience", "history", "path_ratio", "block"});
+             "multi_class", "huber_delta", "patience", "history", "path_ratio", "block",
+             "l2_intercept", "slope_tol"});
   schema.at("loss").help = "loss function";
   schema.at("loss").choices = choices(losses(kind));
   if (kind == Kind::kLinear) {
@@ -60,7 +61,7 @@ std::unique_ptr<Linear> make(Kind kind, const Json& json) {
   return std::make_unique<Linear>(kind, parameters_from_json(json));
 }
 
-bool by_sgd(const Json& parameters) { return parameters.at("solver") == "sgd"; }
+bool by_sgd(const Json& parameters) { return parameters.at("solver").get<std::string>() == "sgd"; }
 
 CalibrationShape shape(const char* solver, const char* send, std::int64_t cols,
                        std::int64_t width) {

@@ -169,10 +169,13 @@ double Fit::penalty_of(std::size_t column) const {
 }
 
 double Fit::penalty() const {
-  return sum(*job.pool, problem.intercepts(), [&](std::size_t i) {
+  double constants = 0;
+  for (std::size_t i = problem.intercepts(); i < w.size(); ++i) constants += w[i] * w[i];
+  const double weights = sum(*job.pool, problem.intercepts(), [&](std::size_t i) {
     const double penalised = w[i] * penalty_of(i / problem.outputs);
     return l1() * std::abs(penalised) + 0.5 * parameters.l2 * penalised * penalised;
   });
+  return weights + 0.5 * parameters.l2_intercept * constants;
 }
 
 SgdOptions Fit::sgd_options() const {

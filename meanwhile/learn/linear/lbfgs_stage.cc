@@ -83,6 +83,8 @@ class LbfgsStage final : public LinearStage {
   std::vector<double> point() const;           // of the model
   void take_point(std::span<const double> x);  // sets the model
   void narrow();
+  double largest_slope(std::span<const double> rows, double weight,
+                       std::span<const double> gradient) const;
   Lbfgs::Verdict tell(const exchange::Update& total, const Tail& tail);
   void move(const exchange::Update& total, const Tail& tail, Outcome& outcome);
   std::string sharpen(double before, bool stuck, std::string because, const Outcome& outcome);
@@ -93,6 +95,7 @@ class LbfgsStage final : public LinearStage {
   std::optional<Lbfgs::Verdict> verdict_;  // of the last round
   std::vector<float> narrow_;              // the model, for passes that go by it
   std::vector<double> scratch_;
+  double largest_slope_ = 0;  // at the point of the last round; where slope_tol asks for it
 };
 
 std::vector<double> LbfgsStage::point() const {
@@ -148,7 +151,9 @@ void LbfgsStage::begin() {
     scale_[i] = 1 / (curvature * variance + parameters.l2 * factor * factor);
     if (parameters.l1 > 0) l1_[i] = parameters.l1 * factor;
   }
-  for (std::size_t c = 0; c < C; ++c) scale_[problem.intercepts() + c] = 1 / curvature;
+  for (std::size_t c = 0; c < C; ++c) {
+    scale_[problem.intercepts() + c] = 1 / (curvature + parameters.l2_intercept);
+  }
   const auto history = static_cast<std::size_t>(parameters.history);
   if (restored_) {
     lbfgs_.emplace(std::move(*restored_), scale_, l1_, history, *fit_.job.pool);
@@ -162,20 +167,45 @@ void LbfgsStage::begin() {
   narrow();
 }
 
+// Along the weights of the model itself, and how far it could fall where l1 makes a corner.
+// `rows`: gradient of the losses by weight; the intercepts' end `gradient` as they are.
+double LbfgsStage::largest_slope(std::span<const double> rows, double weight,
+                                 std::span<const double> gradient) const {
+  const std::size_t C = fit_.problem.outputs, features = fit_.problem.intercepts();
+  double largest = 0;
+  for (std::size_t i = 0; i < features; ++i) {
+    const double factor = fit_.penalty_of(i / C), w = fit_.w[i], l1 = fit_.parameters.l1 * factor;
+    const double slope = rows[i] / weight + fit_.parameters.l2 * factor * factor * w;
+    const double left = w > 0   ? std::abs(slope + l1)
+                        : w < 0 ? std::abs(slope - l1)
+                                : std::max(0.0, std::abs(slope) - l1);
+    largest = std::max(largest, left);
+  }
+  for (std::size_t c = 0; c < C; ++c) largest = std::max(largest, std::abs(gradient[features + c]));
+  return largest;
+}
+
 Lbfgs::Verdict LbfgsStage::tell(const exchange::Update& total, const Tail& tail) {
   const Problem& problem = fit_.problem;
   const std::size_t C = problem.outputs, features = problem.intercepts();
   const std::span<const double> rows = all_rows(total, kFeatures, scratch_);
   const std::span<const double> intercepts = total.dense<double>(kRest);
   std::vector<double> g(problem.size());
-  for (std::size_t c = 0; c < C; ++c) g[features + c] = intercepts[c] / tail.weight;
+  double constants = 0;
+  const double l2_intercept = fit_.parameters.l2_intercept;
+  for (std::size_t c = 0; c < C; ++c) {
+    const double b = fit_.w[features + c];
+    g[features + c] = intercepts[c] / tail.weight + l2_intercept * b;
+    constants += l2_intercept * b * b;
+  }
+  if (fit_.parameters.slope_tol > 0) largest_slope_ = largest_slope(rows, tail.weight, g);
   const double squares = sum(*fit_.job.pool, features, [&](std::size_t i) {
     const double factor = fit_.penalty_of(i / C), l2 = fit_.parameters.l2 * factor * factor;
     g[i] = rows[i] / tail.weight + l2 * fit_.w[i];
     if (problem.intercept) g[i] -= fit_.moments.mean(i / C) * g[features + i % C];
     return l2 * fit_.w[i] * fit_.w[i];
   });
-  const double smooth = tail.loss / tail.weight + 0.5 * squares;
+  const double smooth = tail.loss / tail.weight + 0.5 * (squares + constants);
   return lbfgs_->tell(smooth, std::move(g), *fit_.job.pool);
 }
 
@@ -192,6 +222,10 @@ void LbfgsStage::move(const exchange::Update& total, const Tail& tail, Outcome& 
   if (verdict == Lbfgs::Verdict::kBetter && !still_falls(fit_, lbfgs_->value())) {
     because = fmt::format("converged: five rounds lowered the objective by less than tol={}",
                           fit_.parameters.tol);
+  }
+  const double slope_tol = fit_.parameters.slope_tol;
+  if (verdict == Lbfgs::Verdict::kBetter && largest_slope_ <= slope_tol && slope_tol > 0) {
+    because = fmt::format("converged: no slope is above slope_tol={}", slope_tol);
   }
   if (progress.smoothing > 0 && !first && verdict != Lbfgs::Verdict::kShorter) {
     because = sharpen(before, stuck, std::move(because), outcome);
@@ -214,10 +248,12 @@ std::string LbfgsStage::sharpen(double before, bool stuck, std::string because,
   const double hidden = outcome.objective - lbfgs_->value();
   const bool enough =
       hidden <= tol * std::abs(outcome.objective) || progress.smoothing <= kLeastSmoothing;
-  const bool slow = before - lbfgs_->value() < kSmoothEnough * hidden;
+  const double slope_tol = fit_.parameters.slope_tol;
+  // Where slopes are to vanish, each corner is gone down to the end.
+  const bool slow = slope_tol == 0 && before - lbfgs_->value() < kSmoothEnough * hidden;
   if (enough || (because.empty() && !slow)) return because;
   const double gained = progress.stage_end - outcome.objective;
-  if (progress.stage_end >= 0 && !stuck &&
+  if (slope_tol == 0 && progress.stage_end >= 0 && !stuck &&
       std::abs(gained) < kWorthSharpening * tol * std::abs(outcome.objective)) {
     return fmt::format("converged: a sharper corner lowered the objective by {:.2g}", gained);
   }

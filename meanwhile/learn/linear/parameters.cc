@@ -25,6 +25,16 @@ void in_range(const char* name, double value, double least, double most) {
   throw Error(ErrorKind::kUsage, "{} is {}; it must be from {} to {}", name, value, least, most);
 }
 
+// What no other solver looks at.
+void check_lbfgs_alone(const Parameters& p) {
+  if (p.solver == Solver::kLbfgs) return;
+  const char* const name =
+      p.l2_intercept > 0 ? "l2_intercept" : (p.slope_tol > 0 ? "slope_tol" : nullptr);
+  if (name == nullptr) return;
+  throw Error(ErrorKind::kUsage, "{} is above 0, which goes with solver lbfgs; solver is {}", name,
+              to_string(p.solver));
+}
+
 void check_working_set(const Parameters& p) {
   in_range("path", p.path, 0, 100'000);
   if (!(p.path_ratio > 0 && p.path_ratio < 1)) {
@@ -85,6 +95,9 @@ Parameters settled(Kind kind, Parameters p) {
   constexpr double kLarge = 1e30;
   in_range("l1", p.l1, 0, kLarge);
   in_range("l2", p.l2, 0, kLarge);
+  in_range("l2_intercept", p.l2_intercept, 0, kLarge);
+  in_range("slope_tol", p.slope_tol, 0, kLarge);
+  check_lbfgs_alone(p);
   if (!(p.batch_fraction > 0 && p.batch_fraction <= 1)) {
     throw Error(ErrorKind::kUsage, "batch_fraction is {}; it must be above 0 and at most 1",
                 p.batch_fraction);

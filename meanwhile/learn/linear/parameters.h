@@ -45,6 +45,7 @@ struct Parameters {
   std::optional<Loss> loss;  // none until settled: the default depends on the kind
   double l1 = 0;
   double l2 = 1e-4;
+  double l2_intercept = 0;
   Solver solver = Solver::kAuto;
   Send send = Send::kModel;
   double batch_fraction = 0.01;
@@ -58,6 +59,7 @@ struct Parameters {
   double huber_delta = 0;
   std::int64_t max_iter = 200;
   double tol = 1e-4;
+  double slope_tol = 0;
   double validation_fraction = 0;
   std::int64_t patience = 10;
   std::int64_t history = 10;
@@ -72,6 +74,8 @@ void describe(P& p, Visit&& visit) {
   visit("loss", p.loss, "svm: hinge, squared_hinge; logistic: logistic; linear: squared, huber");
   visit("l1", p.l1, "weight of the penalty sum |w|, which makes weights exactly zero");
   visit("l2", p.l2, "weight of the penalty sum w^2 / 2, added to the mean loss of the rows");
+  visit("l2_intercept", p.l2_intercept,
+        "weight of the penalty b^2 / 2 of the intercept b, with solver lbfgs");
   visit("solver", p.solver,
         "algorithm: sgd; lbfgs (OWL-QN where l1 > 0); hybrid (sgd, then lbfgs); "
         "working-set (for l1 > 0, blocks of columns until the duality gap is small); "
@@ -90,7 +94,7 @@ void describe(P& p, Visit&& visit) {
   visit("average", p.average,
         "keep the mean of the weights over all steps, not the last ones (Polyak "
         "averaging)");
-  visit("fit_intercept", p.fit_intercept, "learn an intercept, which is not penalised");
+  visit("fit_intercept", p.fit_intercept, "learn an intercept, which l1 and l2 leave alone");
   visit("standardize", p.standardize,
         "penalise weights of features scaled to unit variance; sparse data stays sparse");
   visit("class_weight", p.class_weight,
@@ -107,6 +111,8 @@ void describe(P& p, Visit&& visit) {
         "stop when five rounds lower the objective by less than this fraction; "
         "working-set: when the duality gap is below this fraction of the objective "
         "of a model without weights");
+  visit("slope_tol", p.slope_tol,
+        "lbfgs: also stop when no slope of the objective is above this; 0: by tol alone");
   visit("validation_fraction", p.validation_fraction,
         "fraction of the rows to hold out; training stops when their loss stops "
         "falling");

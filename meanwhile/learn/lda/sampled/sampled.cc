@@ -112,7 +112,8 @@ void Sampled::begin() {
   for (std::size_t w = 0; w < V(); ++w) {
     counts_.for_counts(w, [&](std::uint32_t k, std::uint32_t n) { lambda[w * K() + k] += n; });
   }
-  const InferOptions infer{parameters_.inference_tol, parameters_.inference_max_iter};
+  const InferOptions infer{parameters_.inference_tol, parameters_.inference_max_iter,
+                           parameters_.inference_change};
   measurer_ = std::make_unique<Measurer>(lambda, words_, alpha_, progress_.eta, word_counts_, infer,
                                          job_.pool->size());
 }
