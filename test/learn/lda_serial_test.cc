@@ -69,7 +69,7 @@ TEST(LdaSerial, StepsThatDoNotFallForgetWhatWasBefore) {
     for (const auto& [word, n] : row) words += n;
   }
   EXPECT_NEAR(learned, words, 1e-9 * words);
-  p.total_documents = 120;  // each document stands for two
+  p.total_documents = 2 * serial(documents, p).count();  // each document stands for two
   const auto twice = test::train(p, test::dataset(documents), test::with_shards(3));
   EXPECT_NEAR(twice.lambda[0] - p.eta, 2 * (trained.lambda[0] - p.eta), 1e-9);
 }
