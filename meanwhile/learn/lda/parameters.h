@@ -26,7 +26,7 @@ enum class Sampler { kNone, kMh };
 inline constexpr Named<Sampler> kSamplers[] = {{Sampler::kNone, "none"}, {Sampler::kMh, "mh"}};
 constexpr std::span<const Named<Sampler>> names(Sampler) { return kSamplers; }
 
-// What steps are counted in.
+// Unit in which steps are counted.
 enum class StepBy { kDocuments, kRounds };
 inline constexpr Named<StepBy> kStepBys[] = {{StepBy::kDocuments, "documents"},
                                              {StepBy::kRounds, "rounds"}};

@@ -25,7 +25,7 @@ void in_range(const char* name, double value, double least, double most) {
   throw Error(ErrorKind::kUsage, "{} is {}; it must be from {} to {}", name, value, least, most);
 }
 
-// What no other solver looks at.
+// Refuses parameters that lbfgs alone looks at.
 void check_lbfgs_alone(const Parameters& p) {
   if (p.solver == Solver::kLbfgs) return;
   const char* const name =
