@@ -6,7 +6,7 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build arrow demo docs test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize lab format clean
+.PHONY: help setup build arrow demo docs test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -30,6 +30,7 @@ help:
 	@echo 'make bench-parse                 how fast text is parsed'
 	@echo 'make bench-table                 tables: accuracy against scikit-learn, reading against pandas'
 	@echo 'make bench-factorize             matrix factorisation against its peers'
+	@echo 'make bench-python                the Python package against scikit-learn and intelex'
 	@echo 'make bench-graph                 graphs against scipy, networkit, GraphBLAS and PGMax'
 	@echo 'make lab                         a virtual cluster: measured speedup against predicted (root)'
 	@echo 'make format                      clang-format over all sources'
@@ -111,6 +112,9 @@ bench-table: build
 bench-factorize: build
 	@scripts/build.sh release generate_ratings
 	@bench/factorize/factorize.sh
+
+bench-python: build
+	@bench/python.sh
 
 bench-graph: build
 	@bench/graph/graph.sh $(UAI)

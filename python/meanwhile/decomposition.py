@@ -198,12 +198,6 @@ class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMi
     def _n_features_out(self):
         return len(self.components_)
 
-    @property
-    def bound_(self):
-        """The perplexity of the documents of the last round of training, as it began."""
-        check_is_fitted(self)
-        return float(np.exp(self.run_['objective']))
-
     def transform(self, X, *, normalize=True):
         """The share of each topic in each document; ``normalize=False``: in words, with the prior."""
         check_is_fitted(self)
@@ -242,8 +236,6 @@ class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMi
         )
         other = self._to_sklearn(Other, names)
         other.random_state_ = check_random_state(self.random_state)
-        if hasattr(self, 'run_'):
-            other.bound_ = self.bound_
         return other
 
     def __sklearn_tags__(self):

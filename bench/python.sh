@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The package beside the program, scikit-learn and scikit-learn-intelex: see bench/python/estimators.py.
+#   python.sh [DATA_FOLDER]     with digits, a9a and 20newsgroups
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/python.sh develop
+venv=build/python/bench-venv
+if [ ! -e "$venv/ready" ]; then
+  /usr/bin/python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet -r python/tests/requirements.txt scikit-learn-intelex
+  touch "$venv/ready"
+fi
+PYTHONPATH=build/python/site exec "$venv/bin/python" bench/python/estimators.py "${1:-${MEANWHILE_DATA:-../shared/data}}"
