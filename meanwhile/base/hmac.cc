@@ -1,12 +1,14 @@
 #include "meanwhile/base/hmac.h"
 
-#include <array>
-
 #include "meanwhile/base/sha256.h"
 
 namespace meanwhile::base {
 
-std::string hmac_sha256(std::string_view key, std::span<const std::span<const std::byte>> parts) {
+namespace {
+
+using Parts = std::span<const std::span<const std::byte>>;
+
+std::array<std::byte, 32> digest_of(std::string_view key, Parts parts) {
   constexpr std::size_t kBlock = 64;
   std::array<std::byte, kBlock> inner = {}, outer = {};
   Sha256 hash;
@@ -26,7 +28,16 @@ std::string hmac_sha256(std::string_view key, std::span<const std::span<const st
   const std::array<std::byte, 32> digest = hash.digest();
   hash.add(outer);
   hash.add(digest);
-  return hash.hex();
+  return hash.digest();
+}
+
+}  // namespace
+
+std::string hmac_sha256(std::string_view key, Parts parts) { return hex(digest_of(key, parts)); }
+
+std::array<std::byte, 32> hmac_sha256(std::string_view key, std::string_view text) {
+  const std::span<const std::byte> part = std::as_bytes(std::span(text));
+  return digest_of(key, {&part, 1});
 }
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {

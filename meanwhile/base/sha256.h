@@ -1,4 +1,4 @@
-// SHA-256 by OpenSSL.
+// SHA-256 by Nettle, which uses the instructions for it where the machine has them.
 #pragma once
 
 #include <array>
@@ -9,6 +9,9 @@
 #include <string_view>
 
 namespace meanwhile::base {
+
+// In lower-case hexadecimal.
+std::string hex(std::span<const std::byte> bytes);
 
 class Sha256 {
  public:

@@ -1,7 +1,5 @@
 #include "meanwhile/storage/azure/http.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/storage/azure/curl.h"
 
 namespace meanwhile::storage {
 
@@ -26,21 +25,13 @@ constexpr long kKeepIdleS = 3;
 constexpr std::size_t kMostIdle = 64;
 constexpr std::size_t kMostHeaderBytes = 256 << 10;
 
-// libcurl counts and locks inside; it is never cleaned up, for others may use it.
-void initialise() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (code != CURLE_OK) {
-    throw base::Error(base::ErrorKind::kSystem, "libcurl: {}", curl_easy_strerror(code));
-  }
-}
-
 struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(curl_slist* list) const { curl().slist_free_all(list); }
 };
 using List = std::unique_ptr<curl_slist, FreeList>;
 
 void append(List& list, const std::string& line) {
-  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+  curl_slist* longer = curl().slist_append(list.get(), line.c_str());
   if (longer == nullptr) throw std::bad_alloc();
   (void)list.release();
   list.reset(longer);
@@ -199,18 +190,18 @@ bool is_loopback(std::string_view url) {
 
 class HttpClient::Handle {
  public:
-  Handle() : curl_(curl_easy_init()) {
+  Handle() : curl_(curl().easy_init()) {
     if (curl_ == nullptr) throw std::bad_alloc();
   }
-  ~Handle() { curl_easy_cleanup(curl_); }
+  ~Handle() { curl().easy_cleanup(curl_); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
   template <class Value>
   void set(CURLoption option, Value value) {
-    if (const CURLcode code = curl_easy_setopt(curl_, option, value); code != CURLE_OK) {
+    if (const CURLcode code = curl().easy_setopt(curl_, option, value); code != CURLE_OK) {
       throw base::Error(base::ErrorKind::kSystem, "libcurl cannot take option {}: {}",
-                        static_cast<int>(option), curl_easy_strerror(code));
+                        static_cast<int>(option), curl().easy_strerror(code));
     }
   }
   CURL* get() { return curl_; }
@@ -224,7 +215,7 @@ std::string HttpAnswer::header(const std::string& header_name) const {
   return found == headers.end() ? "" : found->second;
 }
 
-HttpClient::HttpClient(std::string ca_file) : ca_file_(std::move(ca_file)) { initialise(); }
+HttpClient::HttpClient(std::string ca_file) : ca_file_(std::move(ca_file)) { curl(); }
 HttpClient::~HttpClient() = default;
 
 HttpAnswer HttpClient::send(const HttpRequest& request) {
@@ -240,7 +231,7 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
   HttpAnswer answer = send_once(*handle, request);
   // A kept connection that broke before there was an answer says nothing about the server.
   long connections = 1;
-  curl_easy_getinfo(handle->get(), CURLINFO_NUM_CONNECTS, &connections);
+  curl().easy_getinfo(handle->get(), CURLINFO_NUM_CONNECTS, &connections);
   if (answer.failure == Failure::kBroken && answer.status == 0 && connections == 0) {
     const int tries = answer.tries;
     answer = send_once(*handle, request);
@@ -262,7 +253,7 @@ HttpAnswer HttpClient::send_once(Handle& handle, const HttpRequest& request) {
     append(headers, value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
   }
 
-  curl_easy_reset(handle.get());  // keeps connections
+  curl().easy_reset(handle.get());  // keeps connections
   const auto milliseconds = [](double s) { return static_cast<long>(std::max(s, 0.001) * 1000); };
   handle.set(CURLOPT_URL, request.url.c_str());
   handle.set(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -302,13 +293,13 @@ HttpAnswer HttpClient::send_once(Handle& handle, const HttpRequest& request) {
     handle.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
 
-  const CURLcode code = curl_easy_perform(handle.get());
+  const CURLcode code = curl().easy_perform(handle.get());
   // Nothing of this call's may be reached through the handle later.
   handle.set(CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
   if (exchange.thrown) std::rethrow_exception(exchange.thrown);
   HttpAnswer& answer = exchange.answer;
   answer.failure = failure_of(code);
-  if (code != CURLE_OK) answer.reason = error[0] != 0 ? error.data() : curl_easy_strerror(code);
+  if (code != CURLE_OK) answer.reason = error[0] != 0 ? error.data() : curl().easy_strerror(code);
   if (!exchange.excess.empty()) {
     answer.failure = Failure::kOther;
     answer.reason = exchange.excess;

@@ -1,13 +1,14 @@
 #include "meanwhile/storage/azure/sign.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <nettle/base64.h>
 
 #include <array>
 #include <charconv>
 #include <ctime>
 #include <vector>
+
+#include "meanwhile/base/hmac.h"
 
 namespace meanwhile::storage {
 
@@ -58,11 +59,8 @@ std::string header_of(const Signable& request, const char* name) {
 }  // namespace
 
 std::string base64(std::string_view bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-  text.pop_back();  // the zero that ends it
+  std::string text(BASE64_ENCODE_RAW_LENGTH(bytes.size()), '\0');
+  base64_encode_raw(text.data(), bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
   return text;
 }
 
@@ -117,11 +115,8 @@ std::string percent_decoded(std::string_view text) {
 }
 
 std::string hmac_base64(std::string_view key, std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned length = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &length);
-  return base64(std::string_view(reinterpret_cast<const char*>(digest.data()), length));
+  const std::array<std::byte, 32> digest = base::hmac_sha256(key, text);
+  return base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 std::string http_date(std::int64_t unix_s) {
