@@ -59,6 +59,7 @@ class Loop {
   void record(const Round& round, double begin_s);
   void record_preparing();
   learn::State state() const;
+  std::vector<std::byte> model_bytes(const learn::State& last) const;
   void write_reads();
   void checkpoint();
   void finish();
@@ -195,6 +196,13 @@ learn::State Loop::state() const {
   return state;
 }
 
+// The file that write_model() would have written.
+std::vector<std::byte> Loop::model_bytes(const learn::State& last) const {
+  StateFile file = state_file(last, result_.rounds, options_.data_sha256);
+  if (result_.done) file.metadata[learn::kEndedKey] = result_.stopped_because;
+  return data::safetensors_bytes(file.tensors, file.metadata);
+}
+
 // Before the state that names it.
 void Loop::write_reads() {
   const tables::ReadsLog* log = engine_.reads();
@@ -220,6 +228,7 @@ void Loop::finish() {
   engine_.gather_model();
   const learn::State last = state();
   result_.model_sha256 = data::sha256(last.learned);
+  if (options_.returns_model && result_.rounds > 0) result_.model = model_bytes(last);
   if (result_.interrupted) {
     checkpoint();
   } else {

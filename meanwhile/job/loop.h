@@ -3,10 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "meanwhile/job/engine.h"
 #include "meanwhile/job/round_log.h"
@@ -22,6 +24,7 @@ struct LoopOptions {
   std::string data_sha256 = {};    // of the data, for checkpoints and the model
   base::Json predicted = {};       // of a round of training: goes to every line of metrics.jsonl
   base::Json about = {};           // further fields of run.json, written when training begins
+  bool returns_model = false;      // LoopResult::model
 };
 
 struct RoundEvent {
@@ -43,6 +46,9 @@ struct LoopResult {
   double objective = std::numeric_limits<double>::quiet_NaN();
   double train_s = 0;  // of this call
   std::string model_sha256;
+  // The file of the model as it is, also after an interrupt; empty where it was not asked for, or
+  // no round of training was done.
+  std::vector<std::byte> model;
   base::Json record = base::Json::object();  // further measures of the last round
   SecondsByPhase seconds_by_phase;           // of this call
 };

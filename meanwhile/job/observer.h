@@ -16,6 +16,8 @@ class Observer {
   virtual ~Observer() = default;
   // A step before the first round, such as "reading".
   virtual void step(const std::string& /*what*/) {}
+  // The data is here, as the learner will see it.
+  virtual void loaded(const data::Part& /*part*/) {}
   virtual void round(const RoundEvent& /*event*/) {}
   // A remark for the user: a sentence without its full stop.
   virtual void note(const std::string& /*text*/) {}

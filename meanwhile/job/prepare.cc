@@ -15,6 +15,7 @@
 #include "meanwhile/data/table/weigh.h"
 #include "meanwhile/data/text/match.h"
 #include "meanwhile/job/load.h"
+#include "meanwhile/job/load_memory.h"
 #include "meanwhile/job/load_whole.h"
 #include "meanwhile/job/replicate.h"
 #include "meanwhile/job/settle_staleness.h"
@@ -74,7 +75,9 @@ data::Part load_eval(const SettledRun& run, const Worker& worker, const data::Pa
   read.schema = part.data.table;
   read.labels = read.weights = "";  // they are those of the other file
   options.shards = static_cast<int>(part.shards.size());
-  data::Part eval = load({run.eval}, read, options, worker.transport);
+  data::Part eval = run.spec.eval_rows ? load_memory(*run.spec.eval_rows, "held-out rows", options,
+                                                     read.threads, worker.transport)
+                                       : load({run.eval}, read, options, worker.transport);
   if (read.schema) adapt(eval, *read.schema, run.eval, read.threads);
   if (read.vocabulary && run.entry->of_text) match(eval, *read.vocabulary);
   if (data::is_sparse(eval.data) && data::cols(eval.data.x) > cols) {
@@ -109,6 +112,10 @@ void weigh(const SettledRun& run, const Worker& worker, data::Part& part, Observ
 data::Part load_part(const SettledRun& run, const Worker& worker, const data::ReadOptions& read,
                      const LoadOptions& options, Observer& observer) {
   if (run.entry->read) {
+    if (run.spec.rows) {
+      throw Error(ErrorKind::kUsage, "{} reads files of its own: rows in memory are not for it",
+                  run.entry->name);
+    }
     // Its columns are no features: there is nothing to match or to weigh.
     const auto rows = [&] {
       return run.entry->read(run.spec.inputs, run.parameters, read.threads);
@@ -116,9 +123,12 @@ data::Part load_part(const SettledRun& run, const Worker& worker, const data::Re
     return load_whole(run.spec.inputs, rows, options, read.threads, worker.transport,
                       run.entry->spread);
   }
-  data::Part part = load(run.spec.inputs, read, options, worker.transport);
+  data::Part part =
+      run.spec.rows ? load_memory(*run.spec.rows, "rows", options, read.threads, worker.transport)
+                    : load(run.spec.inputs, read, options, worker.transport);
   if (read.schema) {
-    adapt(part, *read.schema, run.spec.inputs.front().string(), read.threads);
+    const std::string name = run.spec.rows ? "rows" : run.spec.inputs.front().string();
+    adapt(part, *read.schema, name, read.threads);
   } else {
     weigh(run, worker, part, observer);
   }
@@ -131,6 +141,19 @@ std::string data_before(const ResumedRun& resumed) {
   const std::string of_state = resumed.state ? learn::data_sha256_of(*resumed.state) : "";
   if (!of_state.empty()) return of_state;
   return base::text_or(base::member_or_null(resumed.record, "data"), "sha256", "");
+}
+
+Json parameters_of_start(const SettledRun& run) {
+  const data::SafetensorsFile& start = *run.spec.start;
+  if (run.resumed) {
+    throw Error(ErrorKind::kUsage, "{}: a run that is resumed begins from its own model",
+                parameter("start"));
+  }
+  if (const std::string learner = learn::learner_of(start); learner != run.entry->name) {
+    throw Error(ErrorKind::kUsage, "{}: is a model of {}, not of {}", parameter("start"), learner,
+                run.entry->name);
+  }
+  return learn::metadata_json(start, "parameters", "a model");
 }
 
 bool has_checkpoints(const fs::path& run) {
@@ -203,6 +226,7 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   }
   std::optional<learn::Resumed> before;
   if (run.resumed) before = {run.resumed->parameters, run.resumed->state.has_value()};
+  if (spec.start != nullptr) before = {parameters_of_start(run), true};
   run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
   settle_staleness(run);
   check_replicas(run);
@@ -222,14 +246,21 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   if (known != nullptr && !read.vocabulary) read.vocabulary = known;
   LoadedRun loaded;
   if (run.resumed && run.resumed->state) read.schema = learn::table_of(*run.resumed->state);
+  if (run.spec.start) read.schema = learn::table_of(*run.spec.start);
   loaded.part = load_part(run, worker, read, options, observer);
   for (const std::string& note : loaded.part.data.notes) observer.note(note);
   if (known != nullptr) match(loaded.part, *known);
-  if (!run.eval.empty()) loaded.eval = load_eval(run, worker, loaded.part, read, options);
+  if (!run.eval.empty() || run.spec.eval_rows)
+    loaded.eval = load_eval(run, worker, loaded.part, read, options);
   if (run.spec.replicas > 1) replicate(*worker.transport, loaded, run.seed, observer);
   if (run.resumed) {
     const std::string before = data_before(*run.resumed);
     loaded.other_data = !before.empty() && before != loaded.part.sha256;
+    if (loaded.other_data && run.spec.rows) {
+      throw Error(ErrorKind::kInput,
+                  "{}: these are not the rows of {}: their hash is {}, that of its rows {}",
+                  parameter("resume"), run.spec.resume.string(), loaded.part.sha256, before);
+    }
   }
   loaded.load_s = base::now_s() - begin_s;
   return loaded;
@@ -239,6 +270,7 @@ namespace {
 
 std::unique_ptr<learn::RoundLearner> make_without_lag(const SettledRun& run,
                                                       const LoadedRun& loaded, Observer& observer) {
+  if (run.spec.start) return run.entry->warm_start(*run.spec.start, run.parameters);
   if (!run.resumed || !run.resumed->state) return run.entry->make(run.parameters);
   const std::string resume = run.spec.resume.string();
   const data::UnknownWords& unknown = loaded.part.data.unknown;
@@ -299,7 +331,7 @@ bool nothing_left(const SettledRun& run, const LoadedRun& loaded,
 }
 
 Error out_of_memory(const SettledRun& run) {
-  const std::string files = run.spec.inputs.empty() ? "" : run.spec.inputs.front().string();
+  const std::string files = run.spec.inputs.empty() ? "rows" : run.spec.inputs.front().string();
   return Error(ErrorKind::kSystem, "out of memory: {} on {}{} with {}{}", run.entry->name, files,
                run.spec.inputs.size() > 1 ? " and other files" : "", run.parameters.dump(),
                run.shards == 0 ? "" : " and " + base::counted(run.shards, "shard"));

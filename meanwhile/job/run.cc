@@ -57,6 +57,7 @@ class WorkerRun {
     const Deployment deployment = runtime_.deployment();
     if (worker_.transport != nullptr) check_same_run(*worker_.transport, run_);
     loaded_ = load(run_, worker_, observer_);
+    if (worker_.first()) observer_.loaded(loaded_.part);
     check_replay(run_, loaded_.part);
     note_idle(loaded_.part, deployment.workers * deployment.threads, observer_);
     begin_record();
@@ -67,7 +68,7 @@ class WorkerRun {
       if (planner_ != nullptr) {
         result_.record["predicted"] = planner_->expect(planned(exchange_), *learner);
       }
-      open();
+      if (run_.spec.keeps_directory) open();
     });
     const auto twin = make_twin(run_, loaded_, runtime_.deployment());
     train(*learner, twin.get());
@@ -137,6 +138,7 @@ class WorkerRun {
     std::vector<std::string> paths;
     for (const fs::path& path : run_.spec.inputs) paths.push_back(path.string());
     record["data"]["paths"] = paths;
+    if (run_.spec.rows) record["data"]["from"] = "memory";
     record["data"]["sha256"] = loaded_.part.sha256;
     if (!run_.eval.empty()) record["eval"] = run_.eval;
   }
@@ -307,10 +309,11 @@ class WorkerRun {
   }
 
   void close() {
-    const TrainResult& trained = result_.trained;
+    TrainResult& trained = result_.trained;
     Json& record = result_.record;
     record["peak_rss_bytes"] = base::peak_rss_bytes();
-    record["out"] = directory_->path().string();
+    if (directory_) record["out"] = directory_->path().string();
+    result_.model = std::move(trained.model);
     Json fields = {{"ended", base::iso_time()},
                    {"seconds", record["seconds"]},
                    {"peak_rss_bytes", record["peak_rss_bytes"]}};
@@ -327,17 +330,8 @@ class WorkerRun {
     };
     keep("chosen");
     for (const std::string& name : run_.entry->measures_in_json) keep(name);
-    directory_->write_run(fields);
-    record["rounds"] = trained.rounds;
-    record["stopped_because"] = trained.stopped_because;
-    record["finished"] = trained.done;
-    record["objective"] = trained.objective;  // null when no round was finished
-    record["threads"] = trained.threads;
-    record["workers"] = trained.workers;
-    record["shards"] = trained.shards;
-    record["seconds"]["train"] = trained.train_s;
-    record["model_sha256"] = trained.model_sha256;
-    record["data_sha256"] = record["data"]["sha256"];
+    if (directory_) directory_->write_run(fields);
+    record_end(record, trained);
   }
 
   SettledRun& run_;
@@ -354,6 +348,7 @@ class WorkerRun {
 // With the run directory to write.
 SettledRun settle_with_out(const RunSpec& spec, const learn::Registry& registry) {
   SettledRun run = settle(spec, registry);
+  if (!spec.keeps_directory) return run;
   fs::path& out = run.spec.out;
   if (out.empty()) out = run.resumed ? spec.resume : next_run(spec.learner);
   if (!spec.out.empty() || !run.resumed) check_out(out);

@@ -7,8 +7,10 @@
 //            silent);
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "meanwhile/job/observer.h"
 #include "meanwhile/job/planner.h"
@@ -24,6 +26,8 @@ struct RunResult {
   TrainResult trained;        // empty when nothing was left
   // All that is known of the run: what run.json holds, but for the history of the machine.
   base::Json record;
+  // The model's file, where no run directory is kept: empty before the first round of training.
+  std::vector<std::byte> model;
   std::filesystem::path directory;
   std::filesystem::path aside;  // where a run that was at `directory` is now; empty: there was none
   std::string compared;         // predicted beside measured: a line, or nothing

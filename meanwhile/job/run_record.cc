@@ -50,6 +50,19 @@ learn::Shape shape_of(const data::Part& part) {
   return shape;
 }
 
+void record_end(Json& record, const TrainResult& trained) {
+  record["rounds"] = trained.rounds;
+  record["stopped_because"] = trained.stopped_because;
+  record["finished"] = trained.done;
+  record["objective"] = trained.objective;  // null when no round was finished
+  record["threads"] = trained.threads;
+  record["workers"] = trained.workers;
+  record["shards"] = trained.shards;
+  record["seconds"]["train"] = trained.train_s;
+  record["model_sha256"] = trained.model_sha256;
+  record["data_sha256"] = record["data"]["sha256"];
+}
+
 fs::path next_run(const std::string& name) {
   for (int number = 1;; ++number) {
     fs::path path = fs::path("runs") / fmt::format("{}-{}", name, number);

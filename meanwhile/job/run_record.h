@@ -5,6 +5,7 @@
 #include <string>
 
 #include "meanwhile/data/part.h"
+#include "meanwhile/job/train.h"
 #include "meanwhile/learn/learner.h"
 
 namespace meanwhile::job {
@@ -16,6 +17,9 @@ base::Json shape_json(const data::Part& part);
 
 // Shape of the whole data, for a plan.
 learn::Shape shape_of(const data::Part& part);
+
+// Adds what is known when training has ended.
+void record_end(base::Json& record, const TrainResult& trained);
 
 // runs/NAME-N with the smallest N that is free.
 std::filesystem::path next_run(const std::string& name);

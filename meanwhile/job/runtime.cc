@@ -26,6 +26,7 @@ Trained train_here(const Worker& worker, const Training& training, int threads) 
   options.clocks = training.clocks;
   options.predicted = training.predicted;
   options.resumed_from = training.resumed_from;
+  options.returns_model = !training.spec.keeps_directory;
   return {train(training.learner, training.part, options, training.directory,
                 training.observer.begin_rounds(),
                 [&](const RoundEvent& event) { training.observer.round(event); })};

@@ -71,7 +71,8 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
                             .about = {{"seed", options.seed},
                                       {"shards", result.shards},
                                       {"threads", result.threads},
-                                      {"workers", workers}}};
+                                      {"workers", workers}},
+                            .returns_model = options.returns_model};
   static_cast<LoopResult&>(result) = run_loop(*engine, loop, run, stop, observe);
   if (const tables::ReadsLog* log = engine->reads()) {
     result.observed_staleness = tables::staleness_histogram(*log);

@@ -39,7 +39,8 @@ struct TrainOptions {
   // (pipeline_engine.h); null: they do not. Of no use with other workers.
   learn::RoundLearner* twin = nullptr;
   std::optional<ClockOptions> clocks = {};  // workers do not wait for each other at every round
-  base::Json predicted = {};  // of a round of training: goes to every line of metrics.jsonl
+  base::Json predicted = {};   // of a round of training: goes to every line of metrics.jsonl
+  bool returns_model = false;  // LoopResult::model
   // The file that the learner was restored from. Needed by learners with shard memory, whose files
   // lie beside it.
   std::filesystem::path resumed_from = {};

@@ -61,11 +61,16 @@ const Entry& Registry::at(std::string_view name) const {
 LoadedModel load_model(const Registry& registry, const std::filesystem::path& path,
                        Reading& reading) {
   const OpenedState opened = open_model(path, reading);
+  return load_model(registry, opened.file, opened.path);
+}
+
+LoadedModel load_model(const Registry& registry, const data::SafetensorsFile& file,
+                       const std::filesystem::path& path) {
   try {
-    const Entry& entry = registry.at(learner_of(opened.file));
-    return {&entry, opened.path, entry.load_model(opened.file), table_of(opened.file)};
+    const Entry& entry = registry.at(learner_of(file));
+    return {&entry, path, entry.load_model(file), table_of(file)};
   } catch (Error& e) {
-    throw e.in(opened.path.string());
+    throw e.in(path.string());
   }
 }
 

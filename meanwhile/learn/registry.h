@@ -49,5 +49,9 @@ struct LoadedModel {
 LoadedModel load_model(const Registry& registry, const std::filesystem::path& path,
                        Reading& reading);
 LoadedModel load_model(const Registry& registry, const std::filesystem::path& path);
+// The model in a file that was opened by open_state(); `path` is its name. What the model borrows
+// of the file must outlive it.
+LoadedModel load_model(const Registry& registry, const data::SafetensorsFile& file,
+                       const std::filesystem::path& path);
 
 }  // namespace meanwhile::learn

@@ -93,20 +93,33 @@ void check_seal(const fs::path& path, const data::SafetensorsFile& file, Reading
   if (!wrong.empty()) refuse_unsealed(path, wrong, reading);
 }
 
-}  // namespace
-
-data::SafetensorsFile open_state(const fs::path& path, Reading& reading) {
-  data::SafetensorsFile file(path);
+void check_is_model(const data::SafetensorsFile& file, const std::string& name) {
   if (said(file, "kind") != "model") {
-    throw Error(ErrorKind::kInput, "{}: is a safetensors file, but not a model", path.string());
+    throw Error(ErrorKind::kInput, "{}: is a safetensors file, but not a model", name);
   }
   const std::string version = said(file, "format_version");
   if (version != kStateFormatVersion) {
     throw Error(ErrorKind::kInput,
-                "{}: is a model of format_version {}; this program reads version {}", path.string(),
-                version, kStateFormatVersion);
+                "{}: is a model of format_version {}; this program reads version {}", name, version,
+                kStateFormatVersion);
   }
+}
+
+}  // namespace
+
+data::SafetensorsFile open_state(const fs::path& path, Reading& reading) {
+  data::SafetensorsFile file(path);
+  check_is_model(file, path.string());
   check_seal(path, file, reading);
+  return file;
+}
+
+data::SafetensorsFile open_state(std::span<const std::byte> bytes, const std::string& name) {
+  data::SafetensorsFile file(bytes, name);
+  check_is_model(file, name);
+  if (file.seal() != data::Seal::kWhole) {
+    throw Error(ErrorKind::kInput, "{}: is damaged: its seal is not that of its bytes", name);
+  }
   return file;
 }
 

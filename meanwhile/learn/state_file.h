@@ -2,8 +2,10 @@
 // Every file is sealed (data/seal.h), and no state is used whose seal was not checked here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "meanwhile/data/safetensors.h"
@@ -25,6 +27,8 @@ inline constexpr char kMetricsLinesKey[] = "metrics_lines";  // lines of metrics
 // taken if run.json names the hash of its tensors.
 data::SafetensorsFile open_state(const std::filesystem::path& path, Reading& reading);
 data::SafetensorsFile open_state(const std::filesystem::path& path);
+// The same for a file in memory, which is borrowed; it must be sealed.
+data::SafetensorsFile open_state(std::span<const std::byte> bytes, const std::string& name);
 
 // The training rounds behind a state. THROWS Error(kInput) when the file does not say.
 std::int64_t rounds_of(const data::SafetensorsFile& file);
