@@ -6,7 +6,7 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build arrow demo docs test install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python lab format clean
+.PHONY: help setup build arrow demo docs test wheel install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -14,6 +14,7 @@ help:
 	@echo 'make docs                        the documents as a site with search: build/site/html'
 	@echo 'make build                       the program: build/release/meanwhile'
 	@echo 'make arrow                       the program with Parquet, Arrow and Feather files'
+	@echo 'make wheel                       the Python package as wheels: build/python/wheels'
 	@echo 'make install PREFIX=/usr/local   program, library, headers, CMake package'
 	@echo 'make setup                       only install what is missing (packages.txt)'
 	@echo 'make fuzz TARGET=csv SECONDS=60  one fuzz target, or all; see test/fuzz'
@@ -57,6 +58,9 @@ docs: build
 
 test:
 	@scripts/test.sh
+
+wheel: setup
+	@scripts/python.sh wheel
 
 install: build
 	cmake --install build/release --prefix '$(PREFIX)'

@@ -209,6 +209,7 @@ step 'workers killed at random' python3 test/chaos/workers.py build/release/mean
 step 'training killed at random' python3 test/chaos/training.py build/release/meanwhile
 step 'bits that change' python3 test/chaos/flips.py build/release/meanwhile
 step 'examples against the installed package' examples
+step 'Python package: its wheel and tests in an empty environment' scripts/python.sh test
 step 'tests under the thread sanitizer' thread_sanitized
 step 'tests under address and undefined sanitizers' address_sanitized
 step 'fuzz targets, 4 s each' fuzz

@@ -3,12 +3,10 @@
 Everything here is a thin shell round the C++ library: parameters, defaults, checks and messages are
 the library's. Estimators, and what a user meets, are written in Python on top.
 
-Build it in place, into ``build/python/site`` (about a minute when the compiler's cache is warm)::
+Build it in place, into ``build/python/site``, where Python files are links to this tree::
 
     scripts/python.sh develop
     PYTHONPATH=build/python/site build/python/venv/bin/python -c 'import meanwhile'
-
-Python files of the package are linked there, so that editing them needs no build.
 
 Threads: no thread is alive between calls. Each call makes the ``threads`` it is told (0: all that
 the process may run on) and joins them. The GIL is released while rows are read, models trained and
@@ -257,21 +255,6 @@ def train(
     Ctrl-C ends training with KeyboardInterrupt, whose message says how to resume if there is a
     ``run_dir``."""
 
-def plan(
-    learner: str,
-    parameters: Mapping[str, Any] | None = None,
-    *,
-    rows: int,
-    dims: int,
-    nonzeros: int = 0,
-    classes: int = 0,
-    rounds: float = 0,
-    machine: str = "",
-    runtime: str = "auto",
-    exchange: str = "auto",
-    shards: int = 0,
-    workers: Sequence[int] = (),
-    deadline: float | None = None,
-    budget: float | None = None,
-) -> dict[str, Any]:
-    """What ``meanwhile plan LEARNER --json`` says, and under "svg" the picture it draws."""
+def run_program(command_line: Sequence[str]) -> int:
+    """The program itself, with its name as the first word: what the command ``meanwhile`` calls.
+    Returns its exit code. It takes over signals and writes to the output of the process."""
