@@ -8,6 +8,7 @@
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/memory.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/data/clip.h"
@@ -74,6 +75,7 @@ data::Part load_eval(const SettledRun& run, const Worker& worker, const data::Pa
   read.schema = part.data.table;
   read.labels = read.weights = "";  // they are those of the other file
   options.shards = static_cast<int>(part.shards.size());
+  options.deal = part.deal;
   data::Part eval = load({run.eval}, read, options, worker.transport);
   if (read.schema) adapt(eval, *read.schema, run.eval, read.threads);
   if (read.vocabulary && run.entry->of_text) match(eval, *read.vocabulary);
@@ -131,6 +133,39 @@ std::string data_before(const ResumedRun& resumed) {
   const std::string of_state = resumed.state ? learn::data_sha256_of(*resumed.state) : "";
   if (!of_state.empty()) return of_state;
   return base::text_or(base::member_or_null(resumed.record, "data"), "sha256", "");
+}
+
+// How rows are dealt. A run directory that does not say is of a version that knew blocks alone.
+void settle_deal(SettledRun& run) {
+  const RunSpec& spec = run.spec;
+  if (run.entry->read && spec.deal == data::Deal::kContent) {
+    throw Error(ErrorKind::kUsage,
+                "{}: {} learns from a whole graph or table of ratings, whose rows are not dealt by "
+                "content; leave it out",
+                parameter("deal"), run.entry->name);
+  }
+  if (!run.resumed) {
+    run.deal = spec.deal;
+    if (!run.deal && !run.entry->small_by_content(run.parameters)) run.deal = data::Deal::kBlocks;
+    return;
+  }
+  std::optional<std::string> asked;
+  if (spec.deal) asked = to_string(*spec.deal);
+  const std::string name = keep<std::string>(asked, "deal", to_string(data::Deal::kBlocks), run);
+  run.deal = data::deal_of(name);
+  if (run.deal) return;
+  throw Error(ErrorKind::kInput, "{}/run.json: its deal is '{}', expected blocks or content",
+              spec.resume.string(), name);
+}
+
+// Where files of the run that vanish with it may lie: `out` is not there yet.
+fs::path folder_beside(const fs::path& out) {
+  std::error_code error;
+  fs::path folder = fs::absolute(out.empty() ? "rows" : out, error).parent_path();
+  while (!fs::is_directory(folder, error) && folder.has_relative_path()) {
+    folder = folder.parent_path();
+  }
+  return folder;
 }
 
 bool has_checkpoints(const fs::path& run) {
@@ -204,6 +239,7 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   std::optional<learn::Resumed> before;
   if (run.resumed) before = {run.resumed->parameters, run.resumed->state.has_value()};
   run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
+  settle_deal(run);
   settle_staleness(run);
   check_replicas(run);
   return run;
@@ -215,6 +251,10 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   LoadOptions options;
   options.seed = run.seed;
   options.shards = run.shards;
+  options.deal = run.deal;
+  options.merge = run.entry->takes_weights;
+  const std::int64_t limit = run.spec.memory_limit_bytes;
+  options.memory = {limit == 0 ? base::memory_bytes() / 4 * 3 : limit, folder_beside(run.spec.out)};
   data::ReadOptions read = run.spec.read;
   read.threads = worker.load_threads;
   if (run.entry->of_text) read.expect_documents = true;
