@@ -8,6 +8,15 @@
 
 namespace meanwhile::data {
 
+std::string to_string(Deal deal) { return deal == Deal::kContent ? "content" : "blocks"; }
+
+std::optional<Deal> deal_of(std::string_view name) {
+  for (const Deal deal : {Deal::kBlocks, Deal::kContent}) {
+    if (name == to_string(deal)) return deal;
+  }
+  return std::nullopt;
+}
+
 std::int64_t block_rows(std::int64_t rows) {
   constexpr std::int64_t kFewestBlocks = 128;
   std::int64_t block = kBlockRows;

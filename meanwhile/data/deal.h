@@ -1,4 +1,4 @@
-// The deal of rows to shards.
+// The deal of rows to shards: by blocks, as described here, or by content (content.h).
 //
 // A shard is a deal of rows, not a stretch of the file: files sorted by label or by time are
 // common, and models trained on one class each are useless to average. Blocks of consecutive rows
@@ -9,9 +9,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace meanwhile::data {
+
+enum class Deal {
+  kBlocks,   // blocks of consecutive rows
+  kContent,  // every row by a hash of what it holds: content.h
+};
+std::string to_string(Deal deal);
+// Nothing for a name that is none.
+std::optional<Deal> deal_of(std::string_view name);
 
 inline constexpr std::int64_t kBlockRows = 256;  // at most
 

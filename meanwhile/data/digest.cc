@@ -46,8 +46,8 @@ void add_rows(const M& m, RowRange rows, bool release, base::Sha256& hash) {
   }
 }
 
-// Shape, type and class names as text. Feature names are left out: the
-// same rows read from a file with a header line and from one without are the same data.
+}  // namespace
+
 std::string describe(const Dataset& data, const Whole& whole) {
   std::string text = std::visit(
       [&](const auto& m) {
@@ -63,8 +63,6 @@ std::string describe(const Dataset& data, const Whole& whole) {
   }
   return text;
 }
-
-}  // namespace
 
 std::vector<RowRange> blocks_of(std::int64_t rows, std::int64_t block) {
   std::vector<RowRange> blocks;

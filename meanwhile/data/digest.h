@@ -28,6 +28,10 @@ struct Whole {
 };
 Whole whole_of(const Dataset& data);
 
+// Shape, type and class names as text. Feature names are left out: the same rows read from a file
+// with a header line and from one without are the same data.
+std::string describe(const Dataset& data, const Whole& whole);
+
 // The hash of a data set of this shape whose type, columns and class names are those of `data`.
 // REQUIRES: digests of all its blocks, in order.
 std::string sha256(const Dataset& data, const Whole& whole, std::span<const Digest> digests);

@@ -23,8 +23,11 @@ struct Part {
   // here have any: those of this worker, and with two replicas some of its neighbours'.
   std::vector<Shard> shards;
 
-  // The whole data set:
+  Deal deal = Deal::kBlocks;
+
+  // The whole data set, as it is dealt: by content, equal rows may be one.
   std::int64_t rows = 0, stored = 0;
+  std::int64_t read_rows = 0;               // dealt by content: rows of the files
   bool labelled = false, weighted = false;  // data.labels is also empty if no row is held
   std::string sha256;
   // The distinct labels, ascending. Empty if there are no labels, or more than kMaxLabelValues

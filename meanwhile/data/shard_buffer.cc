@@ -169,6 +169,8 @@ Outline outline_of(const Part& part) {
       part.data.x);
   outline.labelled = part.labelled;
   outline.weighted = part.weighted;
+  outline.deal = part.deal;
+  outline.read_rows = part.read_rows;
   outline.sha256 = part.sha256;
   outline.label_values = part.label_values;
   outline.class_names = part.data.class_names;
@@ -304,6 +306,8 @@ Part ShardBuffer::part(const std::set<int>& shards) const {
   part.stored = first_stored_.back();
   part.labelled = outline_.labelled;
   part.weighted = outline_.weighted;
+  part.deal = outline_.deal;
+  part.read_rows = outline_.read_rows;
   part.sha256 = outline_.sha256;
   part.label_values = outline_.label_values;
   for (std::size_t s = 0; s < outline_.shard_rows.size(); ++s) {

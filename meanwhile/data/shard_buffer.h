@@ -22,6 +22,8 @@ struct Outline {
   std::int64_t cols = 0;
   std::vector<std::int64_t> shard_rows, shard_stored;  // by shard
   bool labelled = false, weighted = false;
+  Deal deal = Deal::kBlocks;
+  std::int64_t read_rows = 0;
   std::string sha256;
   std::vector<double> label_values;
   std::vector<std::string> class_names, feature_names;

@@ -27,6 +27,11 @@ void check_shards(int shards) {
               shards, kMostShards);
 }
 
+void check_weights(std::int64_t read, std::int64_t dealt) {
+  if (read == 0 || dealt > 0) return;
+  throw Error(ErrorKind::kInput, "every row has weight 0");
+}
+
 void check_paths(const Paths& paths) {
   for (const auto& path : paths) {
     std::error_code failure;

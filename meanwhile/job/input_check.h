@@ -1,6 +1,7 @@
 // Checks of what several workers are to read, before they read it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace meanwhile::job {
 
 // THROWS Error(kUsage) for a number that no job has; 0 is "by the size of the data".
 void check_shards(int shards);
+
+// Rows of weight 0 are left out: `dealt` are left of `read` rows. THROWS Error(kInput) when none of
+// several is.
+void check_weights(std::int64_t read, std::int64_t dealt);
 
 // For several workers, before anything is opened: a pipe that only one worker can read would hang
 // the others. THROWS Error(kUsage).

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "meanwhile/data/content.h"
 #include "meanwhile/data/digest.h"
 #include "meanwhile/data/files/column_file.h"
 #include "meanwhile/data/files/read_parts.h"
@@ -16,6 +17,7 @@
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/job/agree.h"
 #include "meanwhile/job/input_check.h"
+#include "meanwhile/job/load_content.h"
 #include "meanwhile/job/load_text.h"
 #include "meanwhile/job/redistribute.h"
 #include "meanwhile/transport/collect.h"
@@ -105,16 +107,9 @@ std::vector<data::Shard> keep_owned(std::vector<data::Shard> dealt, const Transp
   return dealt;
 }
 
-data::Part load_mapped(Transport& transport, Dataset data, const std::vector<InputFile>& files,
-                       const data::ReadOptions& read, const LoadOptions& options) {
-  agree(transport, [&] {
-    const data::RowRange all[] = {{0, rows(data.x)}};
-    attach_columns(data, all, all[0].end, read);
-  });
-  const data::Whole whole = whole_of(data);
-  const int shards = shards_of(data.x, whole, options);
-  const auto dealt = data::deal(whole.rows, shards, options.seed);
-  const auto blocks = owned_blocks(dealt, transport.rank(), transport.size());
+// Checks the rows of `blocks`, which together with those of the other workers are all.
+void check_mapped(Transport& transport, Dataset& data, const std::vector<InputFile>& files,
+                  const std::vector<data::RowRange>& blocks, const data::ReadOptions& read) {
   std::optional<Failure> failure;
   agree(transport, [&] {
     if (auto bad = find_bad_row(data, files, blocks, read.threads)) {
@@ -123,6 +118,44 @@ data::Part load_mapped(Transport& transport, Dataset data, const std::vector<Inp
   });
   agree(transport, failure);
   settle_columns(data, read, files);
+}
+
+bool by_content(const Dataset& data, const LoadOptions& options, int threads) {
+  if (options.deal) return options.deal == data::Deal::kContent;
+  return std::ssize(data::distinct_keys(data, {0, rows(data.x)}, threads)) <= data::kSmallRows;
+}
+
+bool by_content(Transport& transport, const ReadRows& mine, const LoadOptions& options,
+                int threads) {
+  if (options.deal) return options.deal == data::Deal::kContent;
+  return is_small(transport, mine, threads);
+}
+
+data::Part load_mapped(Transport& transport, Dataset data, const std::vector<InputFile>& files,
+                       const data::ReadOptions& read, const LoadOptions& options) {
+  agree(transport, [&] {
+    const data::RowRange all[] = {{0, rows(data.x)}};
+    attach_columns(data, all, all[0].end, read);
+  });
+  const data::Whole whole = whole_of(data);
+  const bool may_be_content = options.deal != data::Deal::kBlocks;
+  if (may_be_content) {
+    // Which rows a worker reads does not matter: they go to their owners.
+    const std::int64_t workers = transport.size(), rank = transport.rank();
+    const data::RowRange some{whole.rows * rank / workers, whole.rows * (rank + 1) / workers};
+    auto blocks = data::blocks_of(some.end - some.begin, data::kBlockRows);
+    for (data::RowRange& block : blocks) block.begin += some.begin, block.end += some.begin;
+    check_mapped(transport, data, files, blocks, read);
+    const ReadRows mine{data, some, whole};
+    if (by_content(transport, mine, options, read.threads)) {
+      data = data::with_sorted_classes(std::move(data), some);
+      return load_content(transport, mine, options, read.threads);
+    }
+  }
+  const int shards = shards_of(data.x, whole, options);
+  const auto dealt = data::deal(whole.rows, shards, options.seed);
+  const auto blocks = owned_blocks(dealt, transport.rank(), transport.size());
+  if (!may_be_content) check_mapped(transport, data, files, blocks, read);
   data::Part part = make_part(transport, std::move(data), whole, dealt, blocks, read.threads);
   part.shards = keep_owned(dealt, transport, [](data::RowRange block) { return block; });
   return part;
@@ -169,6 +202,11 @@ data::Part load_rows(Transport& transport, data::SomeRows some, const std::vecto
     throw;
   }
   const data::Whole whole = some.whole;
+  const ReadRows mine{some.data, {0, rows(some.data.x)}, whole};
+  if (by_content(transport, mine, options, read.threads)) {
+    some.data = data::with_sorted_classes(std::move(some.data), mine.rows);
+    return load_content(transport, mine, options, read.threads);
+  }
   const data::UnknownWords unknown = some.data.unknown;
   const auto table = some.data.table;
   const auto notes = some.data.notes;
@@ -202,13 +240,25 @@ data::AddUp add_up_over(Transport* transport) {
   return [transport](std::span<std::int64_t> counts) { add_up(*transport, counts); };
 }
 
+data::Part deal_all(Dataset data, const LoadOptions& options, int threads) {
+  if (!by_content(data, options, threads)) {
+    const int shards = shards_of(data.x, whole_of(data), options);
+    return data::whole(std::move(data), shards, options.seed, threads);
+  }
+  const bool labelled = !data.labels.empty();
+  data = data::with_sorted_classes(std::move(data), {0, rows(data.x)});
+  const data::ContentDeal deal{options.shards, options.seed, options.merge};
+  data::ContentRows dealt = data::deal_within(data, deal, options.memory, threads);
+  data = {};  // its memory
+  check_weights(dealt.read, rows(dealt.data.x));
+  return data::part_of(std::move(dealt), labelled, threads);
+}
+
 data::Part load(const Paths& paths, const data::ReadOptions& asked, const LoadOptions& options,
                 Transport* transport) {
   if (transport == nullptr || transport->size() == 1) {
     check_shards(options.shards);
-    Dataset data = data::read(paths, asked);
-    const int shards = shards_of(data.x, whole_of(data), options);
-    return data::whole(std::move(data), shards, options.seed, asked.threads);
+    return deal_all(data::read(paths, asked), options, asked.threads);
   }
   std::vector<InputFile> files;
   agree(*transport, [&] {

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
+#include "meanwhile/data/files/content_spool.h"
 #include "meanwhile/data/files/read.h"
 #include "meanwhile/data/part.h"
 #include "meanwhile/data/table/column_statistics.h"
@@ -19,7 +21,15 @@ data::AddUp add_up_over(transport::Transport* transport);
 struct LoadOptions {
   std::uint64_t seed = 0;
   int shards = 0;  // 0: data::default_shards of the whole data
+  // Not set: by content if the data is small (data/content.h), else by blocks.
+  std::optional<data::Deal> deal = data::Deal::kBlocks;
+  bool merge = true;                // dealt by content, equal rows are one
+  data::ContentMemory memory = {};  // dealt by content: of this worker
 };
+
+// The part of a worker that is the only one and has read all rows.
+// THROWS as data::deal_within.
+data::Part deal_all(data::Dataset data, const LoadOptions& options, int threads);
 
 // Reads `paths` as data::read does and deals the rows to shards. Worker p of P holds the shards
 // [S p / P, S (p + 1) / P). Shards, their rows, hash and label values are the same, bit for bit,

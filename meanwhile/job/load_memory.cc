@@ -68,9 +68,7 @@ data::Part load_memory(const data::Dataset& data, const std::string& name,
   }
   check_shards(options.shards);
   check_rows(data, name, threads);
-  const int shards =
-      options.shards > 0 ? options.shards : data::default_shards(data::byte_size(data));
-  return data::whole(data, shards, options.seed, threads);
+  return deal_all(data, options, threads);
 }
 
 }  // namespace meanwhile::job

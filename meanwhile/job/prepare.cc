@@ -8,6 +8,7 @@
 #include "meanwhile/base/clock.h"
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/memory.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/data/clip.h"
@@ -75,6 +76,7 @@ data::Part load_eval(const SettledRun& run, const Worker& worker, const data::Pa
   read.schema = part.data.table;
   read.labels = read.weights = "";  // they are those of the other file
   options.shards = static_cast<int>(part.shards.size());
+  options.deal = part.deal;
   data::Part eval = run.spec.eval_rows ? load_memory(*run.spec.eval_rows, "held-out rows", options,
                                                      read.threads, worker.transport)
                                        : load({run.eval}, read, options, worker.transport);
@@ -156,6 +158,39 @@ Json parameters_of_start(const SettledRun& run) {
   return learn::metadata_json(start, "parameters", "a model");
 }
 
+// How rows are dealt. A run directory that does not say is of a version that knew blocks alone.
+void settle_deal(SettledRun& run) {
+  const RunSpec& spec = run.spec;
+  if (run.entry->read && spec.deal == data::Deal::kContent) {
+    throw Error(ErrorKind::kUsage,
+                "{}: {} learns from a whole graph or table of ratings, whose rows are not dealt by "
+                "content; leave it out",
+                parameter("deal"), run.entry->name);
+  }
+  if (!run.resumed) {
+    run.deal = spec.deal;
+    if (!run.deal && !run.entry->small_by_content(run.parameters)) run.deal = data::Deal::kBlocks;
+    return;
+  }
+  std::optional<std::string> asked;
+  if (spec.deal) asked = to_string(*spec.deal);
+  const std::string name = keep<std::string>(asked, "deal", to_string(data::Deal::kBlocks), run);
+  run.deal = data::deal_of(name);
+  if (run.deal) return;
+  throw Error(ErrorKind::kInput, "{}/run.json: its deal is '{}', expected blocks or content",
+              spec.resume.string(), name);
+}
+
+// Where files of the run that vanish with it may lie: `out` is not there yet.
+fs::path folder_beside(const fs::path& out) {
+  std::error_code error;
+  fs::path folder = fs::absolute(out.empty() ? "rows" : out, error).parent_path();
+  while (!fs::is_directory(folder, error) && folder.has_relative_path()) {
+    folder = folder.parent_path();
+  }
+  return folder;
+}
+
 bool has_checkpoints(const fs::path& run) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", error)) {
@@ -228,6 +263,7 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   if (run.resumed) before = {run.resumed->parameters, run.resumed->state.has_value()};
   if (spec.start != nullptr) before = {parameters_of_start(run), true};
   run.parameters = learn::settle(*run.entry, before ? &*before : nullptr, spec.parameters);
+  settle_deal(run);
   settle_staleness(run);
   check_replicas(run);
   return run;
@@ -239,6 +275,10 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   LoadOptions options;
   options.seed = run.seed;
   options.shards = run.shards;
+  options.deal = run.deal;
+  options.merge = run.entry->takes_weights;
+  const std::int64_t limit = run.spec.memory_limit_bytes;
+  options.memory = {limit == 0 ? base::memory_bytes() / 4 * 3 : limit, folder_beside(run.spec.out)};
   data::ReadOptions read = run.spec.read;
   read.threads = worker.load_threads;
   if (run.entry->of_text) read.expect_documents = true;

@@ -41,7 +41,9 @@ struct SettledRun {
   const learn::Entry* entry = nullptr;  // of the registry
   base::Json parameters;
   std::uint64_t seed = 0;
-  int shards = 0;       // 0: by the size of the data
+  int shards = 0;  // 0: by the size of the data
+  // Not set: by content if the data is small, else by blocks.
+  std::optional<data::Deal> deal = data::Deal::kBlocks;
   std::string eval;     // empty: none
   tables::Bound bound;  // staleness of reads
   // The record of fresh reads to repeat, or that of the run to resume; null: none.

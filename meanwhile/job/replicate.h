@@ -16,7 +16,7 @@ void check_replicas(const RunSpec& spec, const Deployment& deployment);
 
 // Collective. Gives the shards of exchange::held() their rows, where `part` has those of the shards
 // that this worker owns; `seed` is that of the deal. A worker then needs memory for about twice its
-// own rows. Where every worker maps the whole file, no row moves.
+// own rows. Where every worker maps the whole file, no row moves, unless rows are dealt by content.
 // REQUIRES: several workers; no other Dataset shares the memory of the rows.
 // THROWS what the transport throws; what fails here ends all workers.
 void replicate(transport::Transport& transport, data::Part& part, std::uint64_t seed);

@@ -127,6 +127,7 @@ class WorkerRun {
               {"parameters", run_.parameters},
               {"seed", run_.seed},
               {"shards", loaded_.part.shards.size()},
+              {"deal", to_string(loaded_.part.deal)},
               {"runtime", runtime_.deployment().runtime},
               {"exchange", exchange_name()},
               {"staleness", run_.bound.staleness},

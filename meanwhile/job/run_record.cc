@@ -38,6 +38,10 @@ Json shape_json(const data::Dataset& data) {
 Json shape_json(const data::Part& part) {
   Json shape = shape_json(part.data);
   shape["rows"] = part.rows;
+  if (part.deal == data::Deal::kContent) {
+    shape["rows"] = part.read_rows;
+    shape["dealt_rows"] = part.rows;
+  }
   shape["stored"] = part.stored;
   shape["weighted"] = part.weighted;
   return shape;

@@ -27,9 +27,11 @@ struct RunSpec {
   // not change before the run is over. For runtimes of one process.
   std::optional<data::Dataset> rows = {}, eval_rows = {};
 
-  // Not set: as in the run to resume; in a new run 0, "by the size of the data", and none.
+  // Not set: as in the run to resume; in a new run 0, "by the size of the data", the default of the
+  // learner (learn::Entry::small_by_content), and none.
   std::optional<std::uint64_t> seed = {};
   std::optional<int> shards = {};
+  std::optional<data::Deal> deal = {};
   std::optional<std::string> eval = {};  // a file of held-out rows
   // How many rounds old the model that a worker reads may be: see tables/reads.h. 0 where not set.
   std::optional<int> staleness = {};

@@ -80,6 +80,7 @@ Json identity_of(const SettledRun& run) {
                    {"plan", spec.plan},
                    {"resume", spec.resume.string()},
                    {"out", run.asked_out}};
+  identity["deal"] = run.deal ? to_string(*run.deal) : "auto";
   identity["reads"] = run.is_fresh() ? "fresh" : "fixed";
   identity["replay"] = spec.replay.string();
   identity["replicas"] = spec.replicas;

@@ -20,8 +20,10 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
   const std::int64_t limit =
       options.memory_limit_bytes == 0 ? base::memory_bytes() / 4 * 3 : options.memory_limit_bytes;
   // Each of several workers touches its own rows only: nothing is to be made resident beyond them.
+  // Dealt by content, a worker maps no others.
+  const int sharing = data.deal == data::Deal::kContent ? 1 : workers;
   const bool release =
-      data.data.mapped && data::byte_size(data.data) / workers * options.replicas > limit;
+      data.data.mapped && data::byte_size(data.data) / sharing * options.replicas > limit;
   if (!release && workers == 1) data::make_resident(data.data);
 
   const SumOptions sum = {

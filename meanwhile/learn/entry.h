@@ -43,6 +43,12 @@ struct Entry {
   // Learns from distances between rows: its parameter `standardize` has the job scale the columns.
   bool of_distances = false;
 
+  // A row of weight w counts as w rows, so that equal rows may be merged (data/content.h). If not,
+  // rows that are dealt by content stay apart.
+  bool takes_weights = false;
+  // Whether small data is dealt by content unless the user says otherwise.
+  std::function<bool(const Json& parameters)> small_by_content = [](const Json&) { return false; };
+
   // Not null: the files hold no rows of a table, and the learner reads them itself into sparse
   // rows. Shards are then consecutive rows with about as many stored values each, one range a shard
   // (graph/cut.h), not a deal of blocks. A pure function of files and parameters: every worker of a

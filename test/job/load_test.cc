@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "meanwhile/data/content.h"
 #include "meanwhile/data/files/convert.h"
 #include "meanwhile/data/files/npy.h"
 #include "meanwhile/data/files/readers.h"
@@ -87,8 +89,9 @@ void expect_replicas(const Paths& paths, const data::ReadOptions& read, LoadOpti
   }
 }
 
-// Every worker of every number of workers ends with the rows of its shards that one worker has.
-void expect_one_answer(const Paths& paths, const data::ReadOptions& read, LoadOptions options) {
+// Every worker of every number of workers ends with the rows of its shards that one worker has,
+// dealt as the options say.
+void expect_one_part(const Paths& paths, const data::ReadOptions& read, LoadOptions options) {
   const data::Part one = load(paths, read, options);
   for (const int workers : kWorkers) {
     SCOPED_TRACE(testing::Message() << workers << " workers");
@@ -102,7 +105,9 @@ void expect_one_answer(const Paths& paths, const data::ReadOptions& read, LoadOp
       const data::Part& part = parts[static_cast<std::size_t>(worker)];
       EXPECT_EQ(part.sha256, one.sha256);
       EXPECT_EQ(part.label_values, one.label_values);
+      EXPECT_EQ(part.deal, one.deal);
       EXPECT_EQ(part.rows, one.rows);
+      EXPECT_EQ(part.read_rows, one.read_rows);
       EXPECT_EQ(part.stored, one.stored);
       EXPECT_EQ(part.labelled, one.labelled);
       EXPECT_EQ(part.weighted, one.weighted);
@@ -116,6 +121,21 @@ void expect_one_answer(const Paths& paths, const data::ReadOptions& read, LoadOp
     if (workers > 1) expect_replicas(paths, read, options, workers, one);
   }
 }
+
+// The same for both ways to deal rows; equal rows apart on disk, where there are enough of them.
+void expect_one_answer(const Paths& paths, const data::ReadOptions& read, LoadOptions options) {
+  expect_one_part(paths, read, options);
+  options.deal = data::Deal::kContent;
+  {
+    SCOPED_TRACE("by content");
+    expect_one_part(paths, read, options);
+  }
+  SCOPED_TRACE("by content, on disk");
+  options.merge = false;
+  options.memory = {60'000, std::filesystem::temp_directory_path()};
+  expect_one_part(paths, read, options);
+}
+
 TEST(Load, LibsvmIsTheSameForAnyNumberOfWorkers) {
   const TemporaryFolder folder;
   write(folder / "a.libsvm", libsvm_text(3000));
@@ -127,6 +147,27 @@ TEST(Load, LibsvmIsTheSameForAnyNumberOfWorkers) {
   wide.dtype = data::DType::kFloat64;
   wide.n_features = 500;
   expect_one_answer({folder / "a.libsvm"}, wide, {7, 0});
+}
+
+TEST(Load, SmallDataIsDealtByContentWhereTheDealIsOpen) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int row = 0; row < data::kSmallRows; ++row) text += "1 1:" + std::to_string(row) + "\n";
+  write(folder / "small.libsvm", text + text);
+  write(folder / "large.libsvm", text + "1 1:0.5\n");
+  LoadOptions options{7, 3};
+  options.deal.reset();
+  for (const int workers : {1, 2}) {
+    const auto messages = run(workers, [&](transport::Transport& transport) {
+      const data::Part small = load({folder / "small.libsvm"}, {}, options, &transport);
+      EXPECT_EQ(small.deal, data::Deal::kContent);
+      EXPECT_EQ(small.rows, data::kSmallRows);
+      EXPECT_EQ(small.read_rows, 2 * data::kSmallRows);
+      const data::Part large = load({folder / "large.libsvm"}, {}, options, &transport);
+      EXPECT_EQ(large.deal, data::Deal::kBlocks);
+    });
+    for (const std::string& message : messages) EXPECT_EQ(message, "");
+  }
 }
 
 TEST(Load, SeveralFilesAreCutAsIfTheyWereOne) {

@@ -74,22 +74,24 @@ class Fetch {
     job::RunDirectory directory = job::RunDirectory::create(out);
     Json record;
     try {
-      record = {{"learner", job.learner},
-                {"parameters", job.parameters},
-                {"seed", job.seed},
-                {"runtime", job::runtime_name(job::Medium::kStorage)},
-                {"store", store_.url()},
-                {"job", job.id},
-                {"data",
-                 {{"rows", job.data.rows()},
-                  {"cols", job.data.cols},
-                  {"stored", job.data.stored()},
-                  {"sha256", job.data.sha256},
-                  {"paths", base::texts_in(base::member_or_null(job.about, "files"))
-                                .value_or(std::vector<std::string>())}}},
-                {"versions", base::versions()},
-                {"submitted", job.about},
-                {"ended", base::iso_time()}};
+      record = {
+          {"learner", job.learner},
+          {"parameters", job.parameters},
+          {"seed", job.seed},
+          {"deal", to_string(job.data.deal)},
+          {"runtime", job::runtime_name(job::Medium::kStorage)},
+          {"store", store_.url()},
+          {"job", job.id},
+          {"data",
+           {{"rows", job.data.deal == data::Deal::kContent ? job.data.read_rows : job.data.rows()},
+            {"cols", job.data.cols},
+            {"stored", job.data.stored()},
+            {"sha256", job.data.sha256},
+            {"paths", base::texts_in(base::member_or_null(job.about, "files"))
+                          .value_or(std::vector<std::string>())}}},
+          {"versions", base::versions()},
+          {"submitted", job.about},
+          {"ended", base::iso_time()}};
       directory.write_run(record);
       record.update(runtime::fetch_result(*opened, job, store_.prices(), directory, clock));
       const Json measures = measures_of(entry, base::member_or_null(record, "record"));

@@ -68,9 +68,10 @@ Json inspect_run(const learn::Registry& registry, const fs::path& path, bool che
   if (check) learn::open_newest(path, reading);
   Json json = {{"run", path.string()}};
   for (const char* key :
-       {"learner", "status", "stopped_because", "rounds", "objective", "chosen", "parameters",
-        "seed", "shards", "threads", "workers", "simd", "data", "started", "ended", "seconds",
-        "peak_rss_bytes", "model_sha256", "error"}) {
+       {"learner",      "status", "stopped_because", "rounds", "objective", "chosen",
+        "parameters",   "seed",   "shards",          "deal",   "threads",   "workers",
+        "simd",         "data",   "started",         "ended",  "seconds",   "peak_rss_bytes",
+        "model_sha256", "error"}) {
     if (record.contains(key)) json[key] = record[key];
   }
   const learn::Entry* entry = registry.find(base::text_or(record, "learner", ""));

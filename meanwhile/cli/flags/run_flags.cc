@@ -22,6 +22,14 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
                       "the model depends on it, never on the number of workers; 0: by the size of "
                       "the data",
                       0));
+  if (!entry.read) {
+    job(table.choice(
+        "--deal", deal_, {"auto", "blocks", "content"},
+        "how rows are dealt to shards: blocks, in blocks of consecutive rows; content, by "
+        "a hash of what a row holds, equal rows merged with their weights added, so "
+        "that the model does not depend on the order of the rows; auto, as the run to "
+        "resume, else blocks (default: auto)"));
+  }
   staleness_flag_ =
       job(table.parsed_by(
               "--staleness", [this](const std::string& text) { set_staleness(text); },
@@ -81,6 +89,7 @@ job::RunSpec RunFlags::spec() const {
   spec.read = input_.options(1);
   if (seed_flag_.given()) spec.seed = seed_;
   if (shards_flag_.given()) spec.shards = shards_;
+  if (!deal_.empty()) spec.deal = data::deal_of(deal_);
   if (eval_flag_.given()) spec.eval = eval_;
   if (staleness_flag_.given()) spec.staleness = staleness_;
   if (!reads_.empty()) {

@@ -33,6 +33,7 @@ class RunFlags {
   std::optional<ParameterFlags> parameters_;
   std::uint64_t seed_ = 0;
   int shards_ = 0;
+  std::string deal_;
   int staleness_ = 0;
   std::string eval_, resume_, simd_, reads_, replay_;
   Flag seed_flag_, shards_flag_, eval_flag_, staleness_flag_;

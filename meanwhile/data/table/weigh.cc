@@ -25,28 +25,54 @@ std::vector<RowRange> blocks_in(const Part& part) {
   return blocks;
 }
 
-// Calls use(column, value) for every value of the rows that is not zero.
+// How many rows a row stands for. Dealt by content, a row of weight 2 is the row twice; in blocks
+// of the file, a weight says how much a row counts in training alone.
+double copies(const Part& part, std::int64_t row) {
+  if (part.deal != Deal::kContent || part.data.weights.empty()) return 1;
+  return part.data.weights[static_cast<std::size_t>(row)];
+}
+
+// Calls use(column, value, copies) for every value of the rows that is not zero.
 template <class Use>
-void for_entries(const Matrix& x, const std::vector<RowRange>& blocks, const Use& use) {
+void for_entries(const Part& part, const std::vector<RowRange>& blocks, const Use& use) {
   std::visit(
       [&](const auto& m) {
         for (const RowRange& rows : blocks) {
-          if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
-            for (std::int64_t k = m.row_start[rows.begin]; k < m.row_start[rows.end]; ++k) {
-              if (m.values[k] == 0) continue;
-              use(static_cast<std::size_t>(m.columns[k]), static_cast<double>(m.values[k]));
-            }
-          } else {
-            for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+          for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+            const double times = copies(part, i);
+            if constexpr (kIsSparse<std::decay_t<decltype(m)>>) {
+              for (std::int64_t k = m.row_start[i]; k < m.row_start[i + 1]; ++k) {
+                if (m.values[k] == 0) continue;
+                use(static_cast<std::size_t>(m.columns[k]), static_cast<double>(m.values[k]),
+                    times);
+              }
+            } else {
               const auto row = m.row(i);
               for (std::size_t j = 0; j < row.size(); ++j) {
-                if (row[j] != 0) use(j, static_cast<double>(row[j]));
+                if (row[j] != 0) use(j, static_cast<double>(row[j]), times);
               }
             }
           }
         }
       },
-      x);
+      part.data.x);
+}
+
+// The number of rows, copies counted. Sums of shards are added in order of their numbers.
+double all_copies(const Part& part, const AddUp& add_up) {
+  if (part.deal != Deal::kContent || !part.weighted) return static_cast<double>(part.rows);
+  std::vector<std::int64_t> bits(part.shards.size());
+  for (std::size_t s = 0; s < bits.size(); ++s) {
+    double sum = 0;
+    for (const RowRange& rows : part.shards[s].blocks) {
+      for (std::int64_t i = rows.begin; i < rows.end; ++i) sum += copies(part, i);
+    }
+    bits[s] = std::bit_cast<std::int64_t>(sum);
+  }
+  add_up(bits);
+  double total = 0;
+  for (const std::int64_t sum : bits) total += std::bit_cast<double>(sum);
+  return total;
 }
 
 // Gives all pages of mapped rows back: a look at a few rows brings their neighbours, too.
@@ -80,8 +106,9 @@ std::vector<double> column_sums(const Part& part, int threads, const AddUp& add_
     if (blocks.empty()) return;
     std::vector<double>& sums = of_shard[static_cast<std::size_t>(s)];
     sums.resize(width);
-    for_entries(part.data.x, blocks,
-                [&](std::size_t column, double value) { sums[column] += value_of(column, value); });
+    for_entries(part, blocks, [&](std::size_t column, double value, double times) {
+      sums[column] += times * value_of(column, value);
+    });
   });
   std::vector<double> total(width);
   std::vector<std::int64_t> bits(width);
@@ -94,17 +121,20 @@ std::vector<double> column_sums(const Part& part, int threads, const AddUp& add_
   return total;
 }
 
-std::vector<std::int64_t> document_frequencies(const Part& part, const AddUp& add_up) {
+// The number of rows, copies counted, that have a value in each column.
+std::vector<double> document_frequencies(const Part& part, int threads, const AddUp& add_up) {
+  if (part.deal == Deal::kContent && part.weighted) {
+    return column_sums(part, threads, add_up, [](std::size_t, double) { return 1.0; });
+  }
   std::vector<std::int64_t> counts(static_cast<std::size_t>(cols(part.data.x)));
-  for_entries(part.data.x, blocks_in(part), [&](std::size_t column, double) { ++counts[column]; });
+  for_entries(part, blocks_in(part), [&](std::size_t column, double, double) { ++counts[column]; });
   add_up(counts);
-  return counts;
+  return {counts.begin(), counts.end()};
 }
 
 // The standard deviation of each column; zeros count.
-std::vector<double> deviations(const Part& part, const std::vector<std::int64_t>& stored,
+std::vector<double> deviations(const Part& part, const std::vector<double>& stored, double n,
                                int threads, const AddUp& add_up) {
-  const auto n = static_cast<double>(part.rows);
   std::vector<double> means =
       column_sums(part, threads, add_up, [](std::size_t, double value) { return value; });
   for (double& mean : means) mean /= n;
@@ -113,7 +143,7 @@ std::vector<double> deviations(const Part& part, const std::vector<std::int64_t>
         return (value - means[column]) * (value - means[column]);
       });
   for (std::size_t j = 0; j < squares.size(); ++j) {
-    const double zeros = n - static_cast<double>(stored[j]);
+    const double zeros = n - stored[j];
     squares[j] = std::sqrt((squares[j] + zeros * means[j] * means[j]) / n);
   }
   return squares;
@@ -148,9 +178,10 @@ TableSchema fit_weights(const Part& part, const Weighting& weighting, int thread
   } else {
     schema.unnamed = cols(part.data.x);
   }
-  const auto counts = document_frequencies(part, add_up);
+  const double n = all_copies(part, add_up);
+  const std::vector<double> counts = document_frequencies(part, threads, add_up);
   if (weighting.standardize) {
-    schema.scales = deviations(part, counts, threads, add_up);
+    schema.scales = deviations(part, counts, n, threads, add_up);
     const std::vector<bool> numbers = are_numbers(schema);
     for (std::size_t j = 0; j < schema.scales.size(); ++j) {
       const double scale = schema.scales[j];
@@ -158,10 +189,9 @@ TableSchema fit_weights(const Part& part, const Weighting& weighting, int thread
     }
   }
   if (weighting.tfidf) {
-    const auto n = static_cast<double>(part.rows);
     schema.idf.clear();
-    for (const std::int64_t count : counts) {
-      schema.idf.push_back(std::log((1 + n) / (1 + static_cast<double>(count))) + 1);
+    for (const double count : counts) {
+      schema.idf.push_back(std::log((1 + n) / (1 + count)) + 1);
     }
   }
   schema.normalize = weighting.normalize;
@@ -224,10 +254,10 @@ Dominant dominant_column(const Part& part) {
   std::vector<double> sum(width), square(width);
   double n = 0;
   for (std::size_t b = 0; b < blocks.size(); b += step) {
-    n += static_cast<double>(blocks[b].end - blocks[b].begin);
-    for_entries(part.data.x, {blocks[b]}, [&](std::size_t column, double value) {
-      sum[column] += value;
-      square[column] += value * value;
+    for (std::int64_t i = blocks[b].begin; i < blocks[b].end; ++i) n += copies(part, i);
+    for_entries(part, {blocks[b]}, [&](std::size_t column, double value, double times) {
+      sum[column] += times * value;
+      square[column] += times * value * value;
     });
     if (part.data.mapped) release(part.data.x);
   }

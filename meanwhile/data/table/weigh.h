@@ -22,8 +22,9 @@ struct Weighting {
 };
 
 // The schema of `part` with these weights, fitted on its shards. Columns that are one value
-// everywhere keep their scale; so do indicators of categories. Integers are added up over all
-// workers, so the weights are the same for any number of them. Collective where add_up is.
+// everywhere keep their scale; so do indicators of categories. A row dealt by content counts as
+// often as its weight says. Sums of shards are added in one order, so the weights are the same for
+// any number of workers. Collective where add_up is.
 TableSchema fit_weights(const Part& part, const Weighting& weighting, int threads,
                         const AddUp& add_up);
 

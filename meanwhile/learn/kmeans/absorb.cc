@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
@@ -92,19 +93,23 @@ std::int64_t KMeans::relocate(std::span<const double> total, std::int64_t empty,
                               std::vector<double>& shifts) {
   const UpdateView v = view();
   struct Far {
-    double distance, row;
+    double distance;
+    int shard;
+    double row;
     std::int64_t at;
   };
   std::vector<Far> rows;
+  // Rows dealt by content are numbered shard by shard, on every worker from its own first shard on.
+  const auto shard_of = [&](int s) { return job_.part->deal == data::Deal::kContent ? s : 0; };
   for (int s = 0; s < static_cast<int>(job_.part->shards.size()); ++s) {
     for (std::int64_t i = 0; i < round_.far; ++i) {
       const std::int64_t at = v.far_row(s, i);
       const double row = total[static_cast<std::size_t>(at + 1)];
-      if (row > 0) rows.push_back({total[static_cast<std::size_t>(at)], row, at + 2});
+      if (row > 0) rows.push_back({total[static_cast<std::size_t>(at)], shard_of(s), row, at + 2});
     }
   }
   std::sort(rows.begin(), rows.end(), [](const Far& a, const Far& b) {
-    return a.distance != b.distance ? a.distance > b.distance : a.row < b.row;
+    return std::tuple(b.distance, a.shard, a.row) < std::tuple(a.distance, b.shard, b.row);
   });
   std::int64_t moved = 0;
   for (std::int64_t k = 0; k < parameters_.n_clusters && moved < empty; ++k) {

@@ -175,6 +175,7 @@ Entry entry() {
       "  meanwhile train kmeans large.safetensors --batch-size 10000 --memory-limit 2G\n"
       "  meanwhile train kmeans points.npy --init centres.npy\n";
   entry.of_distances = true;
+  entry.takes_weights = true;
   entry.schema = schema_of(Parameters{});
   entry.schema.least(1, {"n_clusters", "n_init", "max_iter"})
       .fix({"n_clusters", "metric", "init", "standardize"})

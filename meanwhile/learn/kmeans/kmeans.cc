@@ -88,8 +88,11 @@ void KMeans::attach(const Attachment& attachment) {
     throw Error(ErrorKind::kInput, "the centres have {}, the data has {}",
                 base::counted(model_cols, "column"), cols);
   }
-  // Weights of rows elsewhere are not known here: the worker that has them all notices.
-  const std::int64_t usable = rows - rows_without_weight(attachment);
+  // Weights of rows elsewhere are not known here: the worker that has them all notices. Equal rows
+  // that are dealt as one still are several: clusters that find no row of their own stay empty.
+  const bool merged = attachment.part->deal == data::Deal::kContent;
+  const std::int64_t usable =
+      merged ? attachment.part->read_rows : rows - rows_without_weight(attachment);
   // A continued mini-batch job may see few rows at a time; anything else needs a row a cluster.
   const bool continued = parameters_.batch_size > 0 && progress_.seeded;
   if (usable == 0) throw Error(ErrorKind::kInput, "every row has weight 0");

@@ -17,6 +17,7 @@ namespace {
 constexpr double kLargeRowsTimesClusters = 2e7;  // from here on, auto means k-means||
 
 InitMethod method_of(InitMethod init, std::int64_t rows, std::int64_t K) {
+  if (rows < K) return InitMethod::kGreedy;  // the others need a row for each cluster
   if (init != InitMethod::kAuto) return init;
   const double size = static_cast<double>(rows) * static_cast<double>(K);
   return size > kLargeRowsTimesClusters ? InitMethod::kParallel : InitMethod::kGreedy;

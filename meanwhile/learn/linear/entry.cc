@@ -99,6 +99,7 @@ Entry entry(Kind kind) {
   entry.examples = words_of(kind).examples;
   entry.schema = schema_for(kind);
   entry.held_out = true;
+  entry.takes_weights = true;
   entry.classes = kind != Kind::kLinear;
   entry.complete = [kind](const Json& parameters, const Json&, bool) {
     return to_json(settled(kind, parameters_from_json(parameters)));

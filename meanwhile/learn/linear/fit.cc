@@ -41,8 +41,8 @@ void Fit::attach(const Attachment& attachment) {
   feature_names = job.part->data.feature_names;
   counts_from_one = job.part->data.counts_from_one;
   examples = std::make_unique<Examples>(*job.part, problem);
-  examples->hold_out(parameters.validation_fraction, job.seed);
   if (job.release) examples->release_after_use();
+  examples->hold_out(parameters.validation_fraction, job.seed, job.part->deal, *job.pool);
   if (job.eval != nullptr) {
     if (parameters.validation_fraction > 0) {
       throw Error(ErrorKind::kUsage,
@@ -192,6 +192,8 @@ SgdOptions Fit::sgd_options() const {
   options.decay = progress.rate * parameters.l2 / past;
   if (parameters.adaptive) options.rate = progress.rate, options.decay = 0;
   options.mean_weight = progress.mean_weight;
+  // Weights that a user gave to rows dealt in blocks have always been steps of that length.
+  if (job.part->deal == data::Deal::kContent) options.heavy = 2;
   options.adaptive = parameters.adaptive;
   options.average = parameters.average;
   options.seed = job.seed;

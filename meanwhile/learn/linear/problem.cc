@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/content_key.h"
 
 namespace meanwhile::learn::linear {
 
@@ -30,9 +31,23 @@ Examples::Examples(const data::Dataset& data, std::span<const data::Shard> shard
   if (!problem.classes.empty()) number_labels(problem);
 }
 
-void Examples::hold_out(double fraction, std::uint64_t seed) {
+void Examples::hold_out(double fraction, std::uint64_t seed, data::Deal deal,
+                        base::ThreadPool& pool) {
   fraction_ = fraction;
   seed_ = seed;
+  if (fraction == 0 || deal != data::Deal::kContent) return;
+  // Positions would change with every row that comes or goes. The keys are others than those of the
+  // deal, by which the rows of a shard are in order.
+  chosen_.assign(static_cast<std::size_t>(data::rows(data_->x)), 0);
+  pool.run(std::ssize(shards_), [&](std::int64_t s, int) {
+    data::ContentKeys keys(*data_, ~seed);
+    for (const data::RowRange& block : shard(static_cast<int>(s)).blocks) {
+      for (std::int64_t row = block.begin; row < block.end; ++row) {
+        chosen_[static_cast<std::size_t>(row)] = keys(row).uniform() < fraction;
+      }
+      leave(block);
+    }
+  });
 }
 
 std::size_t Problem::class_number(double label, const data::Dataset& data) const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/parallel.h"
 #include "meanwhile/base/random.h"
 #include "meanwhile/data/part.h"
 #include "meanwhile/data/release_rows.h"
@@ -60,8 +61,9 @@ class Examples {
     if (release_) data::release_rows(data_->x, rows);
   }
 
-  // A fraction of the rows is held out, chosen by (seed, shard, position in the shard).
-  void hold_out(double fraction, std::uint64_t seed);
+  // A fraction of the rows is held out, chosen by (seed, shard, position in the shard); of data
+  // dealt by content, by (seed, what the row holds). Uses `pool`.
+  void hold_out(double fraction, std::uint64_t seed, data::Deal deal, base::ThreadPool& pool);
 
   const data::Matrix& x() const { return data_->x; }
   const data::Shard& shard(int s) const { return shards_[static_cast<std::size_t>(s)]; }
@@ -79,6 +81,9 @@ class Examples {
   }
   bool held_out(int s, std::int64_t position) const {
     if (fraction_ == 0) return false;
+    if (!chosen_.empty()) {
+      return chosen_[static_cast<std::size_t>(shard(s).blocks.front().begin + position)] != 0;
+    }
     const base::Random random(seed_, base::Purpose::kHoldOut, static_cast<std::uint32_t>(s), 0);
     return random.uniform(static_cast<std::uint64_t>(position)) < fraction_;
   }
@@ -101,6 +106,7 @@ class Examples {
   std::span<const data::Shard> shards_;
   std::vector<std::uint16_t> classes_;  // of each row here; empty: regression
   double fraction_ = 0;
+  std::vector<std::uint8_t> chosen_;  // dealt by content: whether each row here is held out
   std::uint64_t seed_ = 0;
   bool release_ = false;
 };

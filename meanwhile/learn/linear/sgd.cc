@@ -7,9 +7,15 @@
 // Cost: a gather and a scatter for each value stored; a pass begins and ends with one walk over all
 // weights. Rows and the weights they touch are prefetched, which is most of the speed when the
 // weights do not fit into the near caches.
+//
+// Equal rows that are dealt as one may weigh as much as thousands of others. A step as long as
+// theirs together would throw the weights far beyond the least loss of the row, so a heavy row
+// takes the step whose slope is that of the margin it ends at (Kulis and Bartlett, "Implicit online
+// learning", 2010): it goes the same way, and never past the least loss.
 #include "meanwhile/learn/linear/sgd.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "meanwhile/learn/linear/rows.h"
 #include "meanwhile/learn/linear/sgd_steps.h"
@@ -20,6 +26,7 @@ namespace meanwhile::learn::linear {
 namespace {
 
 constexpr std::size_t kRowsAhead = 8, kWeightsAhead = 3;
+constexpr int kHalvings = 40;
 
 // The common part of all passes: the loop over shuffled rows, margins, losses, slopes.
 template <class M>
@@ -37,6 +44,8 @@ class Walk {
         shard_(shard),
         result_(result),
         scaled_(!coordinates.scale.empty()),
+        heavy_(options.heavy < 0 || options.adaptive ? std::numeric_limits<double>::infinity()
+                                                     : options.heavy),
         z_(problem.outputs) {}
 
   // `step` has: prefetch(row), margins(row, z), learn(row, slopes, rate), where row is a RowView.
@@ -70,6 +79,8 @@ class Walk {
   void one(Step& step, const R& row, std::int64_t number, double rate, bool late) {
     const double label = examples_.label(number), weight = examples_.weight(problem_, number);
     step.margins(row, z_);
+    double relative = weight / options_.mean_weight;
+    if (relative > heavy_) margins_ = z_;
     const double loss = weight * problem_.loss_and_slopes(z_, label);
     result_.loss += loss;
     result_.weight += weight;
@@ -77,9 +88,32 @@ class Walk {
       result_.late_loss += loss;
       result_.late_weight += weight;
     }
-    const double relative = weight / options_.mean_weight;
+    if (relative > heavy_) relative *= implicit(row, label, rate * relative);
     for (double& slope : z_) slope *= relative;
     step.learn(row, z_, rate);
+  }
+
+  // The share of a step of `length` along the slopes in z_ after which the slopes, along those in
+  // z_, are that share of what they are now. REQUIRES: margins_ are those of the row.
+  template <class R>
+  double implicit(const R& row, double label, double length) {
+    double square = problem_.intercept ? 1 : 0, now = 0;
+    for (std::size_t k = 0; k < row.size; ++k) {
+      square += static_cast<double>(row.values[k]) * static_cast<double>(row.values[k]);
+    }
+    for (const double slope : z_) now += slope * slope;
+    if (!(now > 0)) return 1;
+    double least = 0, most = 1;
+    for (int i = 0; i < kHalvings; ++i) {
+      const double share = (least + most) / 2;
+      ahead_ = margins_;
+      for (std::size_t c = 0; c < z_.size(); ++c) ahead_[c] -= share * length * square * z_[c];
+      problem_.loss_and_slopes(ahead_, label);
+      double then = 0;
+      for (std::size_t c = 0; c < z_.size(); ++c) then += ahead_[c] * z_[c];
+      (then < share * now ? most : least) = share;
+    }
+    return least;
   }
 
   RowView<double> transformed(const RowView<T>& row) {
@@ -100,8 +134,10 @@ class Walk {
   const int shard_;
   SgdResult& result_;
   const bool scaled_;
-  std::vector<double> z_;       // margins, then slopes
-  std::vector<double> buffer_;  // a row in other coordinates
+  const double heavy_;
+  std::vector<double> z_;                // margins, then slopes
+  std::vector<double> margins_, ahead_;  // of a heavy row
+  std::vector<double> buffer_;           // a row in other coordinates
 };
 
 }  // namespace

@@ -30,6 +30,8 @@ struct SgdOptions {
   double l1 = 0, l2 = 0;
   double mean_weight =
       1;  // of the rows: weights are divided by it, so that rates keep their meaning
+  // A row that weighs more than this many mean rows takes an implicit step (sgd.cc). Below 0: none.
+  double heavy = -1;
   bool adaptive = false;  // Adagrad: the rate of a weight falls with the root of its squared slopes
   bool average = false;   // the mean of the weights after each row, not the last
   std::uint64_t seed = 0;

@@ -49,6 +49,10 @@ Json outline_to_json(const data::Outline& outline) {
                {"label_values", outline.label_values},
                {"class_names", outline.class_names},
                {"feature_names", outline.feature_names}};
+  if (outline.deal == data::Deal::kContent) {
+    json["deal"] = to_string(outline.deal);
+    json["read_rows"] = outline.read_rows;
+  }
   if (outline.counts_from_one) json["first_column"] = 1;
   if (outline.table) json["table"] = data::to_json(*outline.table);
   return json;
@@ -69,6 +73,12 @@ data::Outline outline_from_json(const Json& json) {
   json.at("label_values").get_to(outline.label_values);
   json.at("class_names").get_to(outline.class_names);
   json.at("feature_names").get_to(outline.feature_names);
+  if (json.contains("deal")) {
+    const auto deal = data::deal_of(json.at("deal").get<std::string>());
+    if (!deal) throw Error(ErrorKind::kInput, "its deal is {}", json.at("deal").dump());
+    outline.deal = *deal;
+    outline.read_rows = base::count_or(json, "read_rows", 0);
+  }
   outline.counts_from_one = base::count_or(json, "first_column", 0) == 1;
   if (json.contains("table")) {
     outline.table =

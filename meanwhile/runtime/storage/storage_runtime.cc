@@ -265,6 +265,7 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   Json record = {{"learner", run.entry->name},
                  {"parameters", run.parameters},
                  {"seed", run.seed},
+                 {"deal", to_string(loaded.part.deal)},
                  {"staleness", run.bound.staleness},
                  {"reads", run.is_fresh() ? "fresh" : "fixed"},
                  {"runtime", job::runtime_name(job::Medium::kStorage)},
