@@ -7,7 +7,7 @@ scripts/python.sh develop
 venv=build/python/bench-venv
 if [ ! -e "$venv/ready" ]; then
   /usr/bin/python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet -r python/tests/requirements.txt scikit-learn-intelex
+  "$venv/bin/pip" install --quiet -r python/requirements.txt scikit-learn-intelex
   touch "$venv/ready"
 fi
 PYTHONPATH=build/python/site exec "$venv/bin/python" bench/python/estimators.py "${1:-${MEANWHILE_DATA:-../shared/data}}"

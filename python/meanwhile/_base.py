@@ -120,7 +120,7 @@ class MeanwhileEstimator:
         if self.workers is not None:
             return int(self.workers)
         jobs = getattr(self, 'n_jobs', None)
-        return _openmp_effective_n_threads(jobs)
+        return _openmp_effective_n_threads(jobs, only_physical_cores=False)
 
     def _seed(self, default=None):
         """``default``: the seed where random_state is None; None: drawn from numpy's global state."""

@@ -753,7 +753,8 @@ class HuberRegressor(RegressorMixin, _Regressor, LinearModel):
     Parameters
     ----------
     epsilon, max_iter, alpha, fit_intercept, tol
-        As in :class:`sklearn.linear_model.HuberRegressor`. ``max_iter`` is for each of the fits.
+        As in :class:`sklearn.linear_model.HuberRegressor`. Each of the fits may take
+        ten times ``max_iter`` rounds.
     warm_start : bool, default=False
         Begin the search from the model and scale that are there.
     shards, workers, deal, run_dir, callback
@@ -762,8 +763,8 @@ class HuberRegressor(RegressorMixin, _Regressor, LinearModel):
     Examples
     --------
     >>> from meanwhile import HuberRegressor
-    >>> X = [[float(i)] for i in range(12)]
-    >>> y = [2.0 * i + 0.1 * (-1) ** i for i in range(11)] + [500.0]
+    >>> X = [[float(i)] for i in range(40)]
+    >>> y = [2.0 * i + 0.1 * (-1) ** i for i in range(39)] + [500.0]
     >>> model = HuberRegressor(alpha=0).fit(X, y)
     >>> round(float(model.coef_[0]), 1), bool(model.outliers_[-1])
     (2.0, True)
@@ -817,7 +818,8 @@ class HuberRegressor(RegressorMixin, _Regressor, LinearModel):
             'l2': self.alpha * scale / total,
             'solver': 'lbfgs',
             'fit_intercept': bool(self.fit_intercept),
-            'max_iter': int(self.max_iter),
+            # Fits for a given scale, from the beginning: more than one for all at once.
+            'max_iter': 10 * int(self.max_iter),
             'tol': _NOTHING,
             'slope_tol': self.tol * scale / (2 * total),
         }
@@ -845,25 +847,28 @@ class HuberRegressor(RegressorMixin, _Regressor, LinearModel):
         def best_scale(residual):
             return _rounded(max(least, _huber_scale(residual, weights, self.epsilon)))
 
-        # The scale that is best for the model that is best for a scale: the fixed point, by secants
-        # in the logarithm.
-        scale, known = best_scale(residual), []
+        # The scale that is best for the model that is best for a scale. The objective is convex in the
+        # scale: where a better one is lower, so is the best. Secants in the logarithm, kept between
+        # the scales that are known to be too low and too high.
+        scale, before, low, high = best_scale(residual), None, -np.inf, np.inf
         for _ in range(_MOST_SCALES):
             self.scale_ = scale
             if scale <= least:
                 break
-            residual = train(self.native_parameters(total, scale), start=self.model_ if known else None)
-            known.append((np.log(scale), np.log(best_scale(residual) / scale)))
-            if abs(known[-1][1]) < _SCALE_TOL:
+            residual = train(self.native_parameters(total, scale), start=self.model_ if before else None)
+            at, step = np.log(scale), np.log(best_scale(residual) / scale)
+            if abs(step) < _SCALE_TOL:
                 break
-            scale = best_scale(residual)
-            if len(known) > 1:
-                (a, at_a), (b, at_b) = known[-2:]
-                if at_a != at_b:
-                    step = -at_b * (b - a) / (at_b - at_a)
-                    # The way of the fixed point, and not much farther: the objective is convex.
-                    if step * at_b > 0:
-                        scale = _rounded(max(least, float(np.exp(b + np.clip(step, -2, 2)))))
+            low, high = (max(low, at), high) if step > 0 else (low, min(high, at))
+            following = at + step
+            if before is not None and before[1] != step:
+                secant = step * (at - before[0]) / (before[1] - step)
+                if 0 < secant / step < 3:  # far off the root the curve bends
+                    following = at + secant
+            if not low < following < high:
+                following = (low + high) / 2 if np.isfinite(low + high) else at + step
+            before = at, step
+            scale = _rounded(max(least, float(np.exp(following))))
         residual = train(self.native_parameters(total), keep=True)
         self._take_model(X.dtype)
         self.outliers_ = residual > self.scale_ * self.epsilon
