@@ -25,10 +25,10 @@ std::string array_text(const std::string& declaration, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) {
     const std::string next = item(i) + (i + 1 < count ? "," : "");
     if (line.empty() || line.size() + next.size() + 1 > kLineWidth) {
-      text += line + "\n";
-      line = "  " + next;
+      text += line + '\n';
+      line = fmt::format("  {}", next);
     } else {
-      line += " " + next;
+      line += fmt::format(" {}", next);
     }
   }
   return text + line + "};\n";
