@@ -259,7 +259,7 @@ constexpr const char* kAgainstRest = R"(  double sum = 0;
     sum += probabilities[k] = scores[k] > 0 ? 1 / (1 + e) : e / (1 + e);
   }
   for (k = 0; k < MODEL_SCORES; ++k) {
-    probabilities[k] = sum > 0 ? probabilities[k] / sum : 1 / (double)MODEL_SCORES;
+    probabilities[k] = sum == 0 ? 1 / (double)MODEL_SCORES : probabilities[k] / sum;
   }
 }
 )";

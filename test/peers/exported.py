@@ -5,6 +5,7 @@ import datetime
 import math
 import sqlite3
 import subprocess
+import tempfile
 
 import numpy as np
 import onnxruntime
@@ -84,9 +85,9 @@ def compile_c(path):
     for compiler in (["gcc", "-std=c99"], ["clang", "-std=c17"], ["g++", "-x", "c++", "-std=c++20"]):
         done = subprocess.run([*compiler, *flags, "-O1", "-c", path, "-o", f"{path}.o"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{compiler}: {done.stderr[:3000]}"
-    library = f"{path}.so"
-    subprocess.run(["gcc", *flags, "-O1", "-shared", "-fPIC", path, "-o", library, "-lm"], check=True)
-    loaded = ctypes.CDLL(library)
+    with tempfile.NamedTemporaryFile(suffix=".so") as library:  # one that is loaded keeps its name
+        subprocess.run(["gcc", *flags, "-O1", "-shared", "-fPIC", path, "-o", library.name, "-lm"], check=True)
+        loaded = ctypes.CDLL(library.name)
     loaded.model_predict.restype = ctypes.c_int
     return loaded
 
