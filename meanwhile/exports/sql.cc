@@ -101,10 +101,13 @@ class Select {
     return free_name(fmt::format("{}_{}", kind, o));
   }
 
+  // SQLite would put the inner expressions in the place of every mention of their names, and each
+  // score is mentioned many times. It leaves an inner SELECT with a LIMIT as it is where the outer
+  // one has a WHERE: 400 columns and three classes take 0.09 s instead of 8.5.
   static std::string around(const std::string& inner, const std::vector<std::string>& more) {
     std::string text = "SELECT s.*";
     for (const std::string& each : more) text += ",\n  " + each;
-    return text + "\nFROM (\n" + inner + "\n) AS s";
+    return text + "\nFROM (\n" + inner + "\nLIMIT 9223372036854775807\n) AS s\nWHERE 1 = 1";
   }
 
   // The cell as a number.

@@ -347,7 +347,7 @@ def check_sparse_rows(box):
 
 def check_wide_sql(box):
     """More terms than SQLite lets an expression be deep."""
-    x, y = numeric(8, 120, 1500, 3)
+    x, y = numeric(8, 120, 1200, 3)
     np.save(box / "x.npy", x)
     np.save(box / "y.npy", y.astype(np.int32))
     train(box, "logistic", "x.npy", "--labels", "y.npy")
