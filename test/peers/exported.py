@@ -173,7 +173,8 @@ def compare(box, rows, data, classes=None, sql=True, probabilities=False, regres
         differ = [i for i, (a, b) in enumerate(zip(found, program.labels, strict=True)) if a != b]
         assert not differ, f"{what}: {len(differ)} labels differ, row {differ[0]}: {found[differ[0]]!r}, {program.labels[differ[0]]!r}"
 
-    p = None
+    # A probability changes by at most a quarter of the margin's change, which is relative to margins.
+    p, rounding = None, 2e-6 * max(1, np.nanmax(np.abs(program.scores)))
     if probabilities:
         box.run("predict", "run", data, "--probabilities", "--out", "p.npy")
         p = np.load(box / "p.npy")
@@ -187,7 +188,7 @@ def compare(box, rows, data, classes=None, sql=True, probabilities=False, regres
             found = (ctypes.c_double * p.shape[1])()
             library.model_probabilities((ctypes.c_double * outputs)(*row), found)
             made.append(list(found))
-        scores_close(np.array(made), p, "C, probabilities")
+        scores_close(np.array(made), p, "C, probabilities", rounding)
 
     onnx = of_onnx(box, rows)
     key = next(iter({"margins", "distances", "prediction"} & set(n.rstrip("_") for n in onnx)))
@@ -196,7 +197,7 @@ def compare(box, rows, data, classes=None, sql=True, probabilities=False, regres
     label = next((v for n, v in onnx.items() if n.rstrip("_") == "label"), scores.ravel())
     labels_equal(["" if not done else str(x) for x, done in zip(label, complete)], "ONNX")
     if probabilities:
-        scores_close(next(v for n, v in onnx.items() if n.rstrip("_") == "probabilities"), p, "ONNX, probabilities")
+        scores_close(next(v for n, v in onnx.items() if n.rstrip("_") == "probabilities"), p, "ONNX, probabilities", rounding)
 
     if not sql:
         return
@@ -210,7 +211,7 @@ def compare(box, rows, data, classes=None, sql=True, probabilities=False, regres
         labels_equal(["" if row[answer] is None else str(row[answer]) for row in found], "SQL")
         if flags:
             shares = [n for n in columns if n.startswith("probability_")]
-            scores_close(np.array([[math.nan if row[n] is None else row[n] for n in shares] for row in found]), p, "SQL, probabilities")
+            scores_close(np.array([[math.nan if row[n] is None else row[n] for n in shares] for row in found]), p, "SQL, probabilities", rounding)
 
 
 def train(box, learner, data, *flags):
