@@ -204,6 +204,8 @@ step 'command line' python3 test/cli/run.py build/release/meanwhile
 step 'documents: form and links' documents
 step 'documents: commands and worked changes' python3 test/docs/run.py build/release/meanwhile
 step 'demo' scripts/demo.sh
+step 'scikit-learn and onnxruntime' scripts/peers.sh
+step 'measures, exports and snippets beside others' build/peers/bin/python test/peers/run.py build/release/meanwhile
 step 'stores and jobs on Azurite' stores
 step 'workers killed at random' python3 test/chaos/workers.py build/release/meanwhile build/release/test/memory_program
 step 'training killed at random' python3 test/chaos/training.py build/release/meanwhile

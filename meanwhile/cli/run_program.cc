@@ -40,7 +40,7 @@ int run(const Context& context) {
   commands.push_back(add_calibrate(table, context.registry));
   for (const auto add :
        {add_worker, add_status, add_fetch, add_cancel, add_predict, add_transform, add_evaluate,
-        add_inspect, add_topics, add_recommend, add_convert, add_completion}) {
+        add_inspect, add_topics, add_recommend, add_convert, add_export, add_completion}) {
     commands.push_back(add(table));
   }
   for (Command& command : add_generate(table)) commands.push_back(std::move(command));

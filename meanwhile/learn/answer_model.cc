@@ -21,6 +21,6 @@ void AnswerModel::transform(const data::Dataset&, std::int64_t, std::int64_t, in
   refuse(what_);
 }
 
-Json AnswerModel::evaluate(const data::Dataset&, int) const { refuse(what_); }
+Json AnswerModel::evaluate(const data::Dataset&, int, const Measuring&) const { refuse(what_); }
 
 }  // namespace meanwhile::learn

@@ -21,7 +21,7 @@ class AnswerModel : public Model {
   // Both THROW Error(kUsage).
   void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
                  std::span<double> values) const override;
-  Json evaluate(const data::Dataset& data, int threads) const override;
+  Json evaluate(const data::Dataset& data, int threads, const Measuring& measuring) const override;
 
  private:
   std::string what_;

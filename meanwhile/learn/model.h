@@ -35,6 +35,12 @@ struct Predictions {
   std::vector<std::string> names;  // not empty: values are indices into it
 };
 
+// Options of evaluate(). A learner takes those that are its own.
+struct Measuring {
+  std::int64_t silhouette_sample = 5000;  // rows, at most; 0: no silhouette
+  std::uint64_t seed = 0;                 // of samples
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -74,7 +80,8 @@ class Model {
   virtual const PairModel* pairs() const { return nullptr; }
 
   // Measures of the model on `data`. THROWS Error(kInput) when the data does not fit.
-  virtual Json evaluate(const data::Dataset& data, int threads) const = 0;
+  virtual Json evaluate(const data::Dataset& data, int threads,
+                        const Measuring& measuring = {}) const = 0;
   // Describes the model alone.
   virtual Json describe() const = 0;
 };

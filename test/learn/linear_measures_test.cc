@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
 #include "meanwhile/learn/linear/measures.h"
 #include "test/expect_error.h"
@@ -13,44 +12,6 @@ namespace {
 
 using test::Labelled;
 using testing::HasSubstr;
-
-// By its definition: of all pairs, how many are in order.
-double auc_by_pairs(const std::vector<double>& scores, const std::vector<double>& positive,
-                    const std::vector<double>& weights) {
-  double right = 0, all = 0;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    for (std::size_t j = 0; j < scores.size(); ++j) {
-      if (positive[i] == 0 || positive[j] == 1) continue;
-      const double w = weights.empty() ? 1 : weights[i] * weights[j];
-      all += w;
-      right += w * (scores[i] > scores[j] ? 1 : scores[i] == scores[j] ? 0.5 : 0);
-    }
-  }
-  return right / all;
-}
-
-TEST(LinearMeasures, AucIsThatOfAllPairsTiesAndWeightsIncluded) {
-  std::mt19937_64 random(1);
-  for (const int levels : {2, 7, 1000000}) {
-    std::vector<double> scores, positive, weights;
-    for (int i = 0; i < 300; ++i) {
-      scores.push_back(static_cast<double>(random() % static_cast<unsigned>(levels)));
-      positive.push_back(random() % 3 == 0 ? 1 : 0);
-      weights.push_back(static_cast<double>(random() % 5));
-    }
-    EXPECT_NEAR(auc(scores, positive, {}), auc_by_pairs(scores, positive, {}), 1e-12);
-    EXPECT_NEAR(auc(scores, positive, weights), auc_by_pairs(scores, positive, weights), 1e-12);
-  }
-}
-
-TEST(LinearMeasures, AucAtItsEnds) {
-  const std::vector<double> scores = {1, 2, 3, 4}, up = {0, 0, 1, 1}, down = {1, 1, 0, 0};
-  EXPECT_EQ(auc(scores, up, {}), 1);
-  EXPECT_EQ(auc(scores, down, {}), 0);
-  EXPECT_EQ(auc(std::vector<double>(4, 7.0), up, {}), 0.5);
-  EXPECT_TRUE(std::isnan(auc(scores, std::vector<double>(4, 1.0), {})));
-  EXPECT_TRUE(std::isnan(auc(std::vector<double>{1, NAN, 2, 3}, up, {})));
-}
 
 Model regression(std::vector<double> w) {
   Model model;
@@ -76,6 +37,12 @@ TEST(LinearMeasures, OfRegressionByHand) {
   // Labels far from zero: no digits are lost.
   const Labelled far = {{1, 2, 3}, {1e9 + 3, 1e9 + 5, 1e9 + 10}, {}, 1};
   EXPECT_NEAR(evaluate(regression({2, 1e9 + 1}), test::dataset(far), 1)["r2"], 1 - 9.0 / 26, 1e-9);
+  // Residuals of the first: 0, 0, 3.
+  const Json quantiles = m["residual_quantiles"];
+  EXPECT_EQ(quantiles["min"], 0);
+  EXPECT_EQ(quantiles["p50"], 0);
+  EXPECT_EQ(quantiles["p75"], 3);
+  EXPECT_EQ(quantiles["max"], 3);
   const Labelled constant = {{1, 2}, {4, 4}, {}, 1};
   EXPECT_TRUE(evaluate(regression({2, 1}), test::dataset(constant), 1)["r2"].is_null());
 }
@@ -102,6 +69,7 @@ TEST(LinearMeasures, LogLossIsThatOfTheProbabilities) {
   EXPECT_NEAR(m["loss"], expected, 1e-14);
   EXPECT_EQ(m["accuracy"], 1);
   EXPECT_EQ(m["auc"], 1);
+  EXPECT_EQ(m["confusion"], (Json{{1, 0}, {0, 3}}));
 }
 
 TEST(LinearMeasures, OfSoftmax) {
@@ -117,6 +85,22 @@ TEST(LinearMeasures, OfSoftmax) {
                           4;
   EXPECT_NEAR(m["log_loss"], expected, 1e-14);
   EXPECT_FALSE(m.contains("auc"));
+  EXPECT_EQ(m["confusion"], (Json{{1, 1, 0}, {0, 1, 0}, {0, 0, 1}}));
+  EXPECT_EQ(m["classes"][2]["class"], "6");
+  // Both rows of class 0 have a larger probability of it than the others.
+  EXPECT_EQ(m["classes"][0]["auc"], 1);
+}
+
+TEST(LinearMeasures, MarginsRankTheClassesOfAModelWithoutProbabilities) {
+  Model model = classifier({0, 1, 0, 0, 0, 1, 0.5, 0, 0}, {4, 5, 6});
+  model.kind = Kind::kSvm;
+  model.loss = {Loss::kHinge};
+  model.softmax = false;
+  model.parameters = {{"loss", "hinge"}};
+  const Labelled data = {{2, 0, 3, 2, 0, 0, 1, 0}, {5, 6, 4, 6}, {1, 2, 1, 1}, 2};
+  const Json m = evaluate(model, test::dataset(data), 2);
+  EXPECT_EQ(m["classes"][1]["auc"], 0.5);               // 2 against 3 (twice), 0 and 1
+  EXPECT_NEAR(m["classes"][2]["auc"], 5.0 / 6, 1e-15);  // 2 (twice) and 0 against 0 and 0
 }
 
 TEST(LinearMeasures, ALabelThatIsNoClassIsNamedWithItsRow) {

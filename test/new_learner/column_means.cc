@@ -159,7 +159,8 @@ class MeansModel final : public Model {
         },
         data.x);
   }
-  Json evaluate(const data::Dataset& data, int /*threads*/) const override {
+  Json evaluate(const data::Dataset& data, int /*threads*/,
+                const learn::Measuring& /*measuring*/) const override {
     return {{"rows", data::rows(data.x)}};
   }
   Json describe() const override { return {{"means", means_}}; }

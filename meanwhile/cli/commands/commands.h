@@ -82,6 +82,7 @@ Command add_inspect(const FlagTable& program);
 Command add_topics(const FlagTable& program);
 Command add_recommend(const FlagTable& program);
 Command add_convert(const FlagTable& program);
+Command add_export(const FlagTable& program);
 std::vector<Command> add_generate(const FlagTable& program);  // one for each kind of graph
 Command add_completion(const FlagTable& program);
 

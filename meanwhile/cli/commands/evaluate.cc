@@ -5,6 +5,7 @@
 #include "meanwhile/cli/flags/model_flags.h"
 #include "meanwhile/cli/flags/rated_flags.h"
 #include "meanwhile/cli/output/console.h"
+#include "meanwhile/cli/output/measures_shown.h"
 #include "meanwhile/cli/output/show.h"
 
 namespace meanwhile::cli {
@@ -15,21 +16,27 @@ struct Evaluate {
   ModelFlags flags;
   RatedFlags rated;
   bool json = false;
+  learn::Measuring measuring;
 
   explicit Evaluate(const FlagTable& table) {
     flags.add_to(table);
     rated.add_to(table);
+    table.whole("--silhouette-sample", measuring.silhouette_sample,
+                "of k-means: rows at most of which the silhouette is computed; 0: none", 0);
+    table.whole("--seed", measuring.seed, "of that sample", 0);
     table.toggle("--json", json, "print the measures as one JSON object");
     table.footer(
+        "\ndoc/measures.md defines every measure.\n"
         "\nexamples:\n"
         "  meanwhile evaluate runs/a more.csv --json\n"
+        "  meanwhile evaluate runs/clusters more.csv --silhouette-sample 20000\n"
         "  meanwhile evaluate runs/films held_out.csv --top 20\n");
   }
 
   int run(const Context& context) {
     const learn::LoadedModel loaded = flags.load(context.console, context.registry);
     const base::Json measures = measure(context.console, loaded);
-    context.console.show(json ? json_line(measures) : shown(measures));
+    context.console.show(json ? json_line(measures) : measures_shown(measures));
     return kExitDone;
   }
 
@@ -49,7 +56,7 @@ struct Evaluate {
                         loaded.entry->name);
     }
     const data::Dataset data = flags.read(console, loaded, ModelFlags::For::kMeasures);
-    return loaded.model->evaluate(data, flags.threads());
+    return loaded.model->evaluate(data, flags.threads(), measuring);
   }
 };
 

@@ -27,7 +27,7 @@ void FactorModel::transform(const data::Dataset&, std::int64_t, std::int64_t, in
               "are the tensor user_factors of the model file");
 }
 
-Json FactorModel::evaluate(const data::Dataset&, int) const {
+Json FactorModel::evaluate(const data::Dataset&, int, const Measuring&) const {
   throw Error(ErrorKind::kUsage, "factorize is measured on pairs of users and items");
 }
 

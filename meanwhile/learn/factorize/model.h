@@ -24,7 +24,7 @@ class FactorModel final : public Model, public PairModel {
   std::int64_t transformed_cols() const override { return 0; }
   void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
                  std::span<double> values) const override;
-  Json evaluate(const data::Dataset& data, int threads) const override;
+  Json evaluate(const data::Dataset& data, int threads, const Measuring& measuring) const override;
   Json describe() const override;
 
   const PairModel* pairs() const override { return this; }

@@ -11,6 +11,7 @@
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/learn/kmeans/initial_centers.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
+#include "meanwhile/learn/kmeans/measures.h"
 #include "meanwhile/learn/kmeans/model.h"
 #include "meanwhile/learn/kmeans/parameters.h"
 #include "meanwhile/learn/table_state.h"
@@ -40,8 +41,8 @@ class KMeansModel final : public learn::Model {
                  std::span<double> values) const override {
     kmeans::transform(model_, data, begin, end, threads, values);
   }
-  Json evaluate(const data::Dataset& data, int threads) const override {
-    return kmeans::evaluate(model_, data, threads);
+  Json evaluate(const data::Dataset& data, int threads, const Measuring& measuring) const override {
+    return kmeans::measure(model_, data, threads, measuring.silhouette_sample, measuring.seed);
   }
   Json describe() const override {
     const auto empty = std::count(model_.counts.begin(), model_.counts.end(), 0.0);

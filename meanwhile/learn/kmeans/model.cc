@@ -82,19 +82,4 @@ void transform(const Model& model, const data::Dataset& data, std::int64_t begin
   });
 }
 
-Json evaluate(const Model& model, const data::Dataset& data, int threads) {
-  const Assignment result = assign(model, data, threads);
-  const double weight = std::accumulate(result.counts.begin(), result.counts.end(), 0.0);
-  Json json;
-  json["inertia"] = result.inertia;
-  json["rows"] = data::rows(data.x);
-  json["weight"] = weight;
-  json["mean_distance"] = weight > 0 ? result.inertia / weight : 0.0;
-  json["metric"] = model.metric == Metric::kCosine ? "1 - cosine" : "squared euclidean";
-  json["n_clusters"] = model.n_clusters;
-  json["empty"] = std::count(result.counts.begin(), result.counts.end(), 0.0);
-  json["sizes"] = result.counts;
-  return json;
-}
-
 }  // namespace meanwhile::learn::kmeans

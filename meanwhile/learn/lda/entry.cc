@@ -32,7 +32,7 @@ class LdaModel final : public learn::Model {
     if (!ready_) ready_.emplace(ready_for_mixtures(model_, threads));
     mixtures(*ready_, data, begin, end, threads, values);
   }
-  Json evaluate(const data::Dataset& data, int threads) const override {
+  Json evaluate(const data::Dataset& data, int threads, const Measuring&) const override {
     return lda::evaluate(model_, data, threads);
   }
 

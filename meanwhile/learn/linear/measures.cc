@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <string>
+#include <utility>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/measures/auc.h"
+#include "meanwhile/measures/classification.h"
+#include "meanwhile/measures/quantiles.h"
 
 namespace meanwhile::learn::linear {
 
@@ -45,75 +49,83 @@ std::vector<double> class_numbers(const Model& model, const data::Dataset& data)
   return numbers;
 }
 
-double auc(std::span<const double> scores, std::span<const double> positive,
-           std::span<const double> weights) {
-  std::vector<std::size_t> order(scores.size());
-  if (std::any_of(scores.begin(), scores.end(), [](double z) { return std::isnan(z); })) {
-    return NAN;  // margins that overflowed have no order
+namespace {
+
+// Quantiles of residuals that are shown, by their keys.
+constexpr std::pair<const char*, double> kShares[] = {{"min", 0},   {"p05", 0.05}, {"p25", 0.25},
+                                                      {"p50", 0.5}, {"p75", 0.75}, {"p95", 0.95},
+                                                      {"max", 1}};
+
+Json measure_numbers(const Problem& problem, std::span<const double> predicted,
+                     std::span<const double> labels, std::span<const double> weights) {
+  double loss = 0, weight = 0, mean = 0, squared = 0, absolute = 0, label_squared = 0;
+  std::vector<double> residuals(labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const double w = weights.empty() ? 1 : weights[i], y = labels[i];
+    double z[] = {predicted[i]};
+    weight += w;
+    loss += w * problem.loss_and_slopes(z, y);
+    residuals[i] = y - predicted[i];
+    squared += w * residuals[i] * residuals[i];
+    absolute += w * std::abs(residuals[i]);
+    const double from_mean = y - mean;  // Welford: no difference of large sums
+    if (weight > 0) mean += w / weight * from_mean;
+    label_squared += w * from_mean * (y - mean);
   }
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
-  double below = 0, all_positive = 0, area = 0;  // weight of negatives below the present score
-  for (std::size_t i = 0; i < order.size();) {
-    double negative_tied = 0, positive_tied = 0;
-    const double score = scores[order[i]];
-    for (; i < order.size() && scores[order[i]] == score; ++i) {
-      const double weight = weights.empty() ? 1 : weights[order[i]];
-      (positive[order[i]] > 0 ? positive_tied : negative_tied) += weight;
-    }
-    area += positive_tied * (below + negative_tied / 2);
-    below += negative_tied;
-    all_positive += positive_tied;
-  }
-  return area / (below * all_positive);
+  Json json = {{"rows", labels.size()}, {"loss", loss / weight}};
+  json["rmse"] = std::sqrt(squared / weight);
+  json["mae"] = absolute / weight;
+  json["r2"] = label_squared > 0 ? Json(1 - squared / label_squared) : Json();
+  std::vector<double> shares;
+  for (const auto& [name, share] : kShares) shares.push_back(share);
+  const std::vector<double> found = measures::quantiles(residuals, weights, shares);
+  Json& quantiles = json["residual_quantiles"] = Json::object();
+  for (std::size_t i = 0; i < found.size(); ++i) quantiles[kShares[i].first] = found[i];
+  return json;
 }
 
+}  // namespace
+
 Json measure(const Model& model, std::span<const double> margins, std::span<const double> labels,
-             std::span<const double> weights) {
+             std::span<const double> weights, int threads) {
   const Problem problem = model.problem();
-  const std::size_t C = model.outputs, N = labels.size();
+  if (model.classes.empty()) return measure_numbers(problem, margins, labels, weights);
+  const std::size_t C = model.outputs, K = model.classes.size(), N = labels.size();
+  const bool logistic = model.kind == Kind::kLogistic;
   double loss = 0, weight = 0, right = 0, log_loss = 0;
-  double mean = 0, squared = 0, absolute = 0, label_squared = 0;
+  measures::Confusion confusion(K);
   std::vector<double> z(C);
+  // Probabilities of more than two classes; the margins stand for them where a model has none.
+  std::vector<double> scores;
   for (std::size_t i = 0; i < N; ++i) {
     const double w = weights.empty() ? 1 : weights[i];
-    const double y = labels[i];
     const std::span<const double> at = margins.subspan(i * C, C);
     std::copy(at.begin(), at.end(), z.begin());
     weight += w;
-    loss += w * problem.loss_and_slopes(z, y);
-    if (model.classes.empty()) {
-      const double error = at[0] - y;
-      squared += w * error * error;
-      absolute += w * std::abs(error);
-      const double from_mean = y - mean;  // Welford: no difference of large sums
-      if (weight > 0) mean += w / weight * from_mean;
-      label_squared += w * from_mean * (y - mean);
-      continue;
-    }
+    loss += w * problem.loss_and_slopes(z, labels[i]);
+    const auto label = static_cast<std::size_t>(labels[i]);
     const std::size_t predicted =
         C == 1 ? at[0] > 0
                : static_cast<std::size_t>(std::max_element(at.begin(), at.end()) - at.begin());
-    if (static_cast<double>(predicted) == y) right += w;
-    if (model.kind == Kind::kLogistic) {
-      const double p = probabilities(model, at)[static_cast<std::size_t>(y)];
-      log_loss -= w * std::log(std::max(p, 1e-300));
-    }
+    if (predicted == label) right += w;
+    confusion.add(label, predicted, w);
+    if (!logistic) continue;
+    const std::vector<double> p = probabilities(model, at);
+    log_loss -= w * std::log(std::max(p[label], 1e-300));
+    if (C > 1) scores.insert(scores.end(), p.begin(), p.end());
   }
-  Json json = {{"rows", N}, {"loss", loss / weight}};
-  if (model.classes.empty()) {
-    json["rmse"] = std::sqrt(squared / weight);
-    json["mae"] = absolute / weight;
-    json["r2"] = label_squared > 0 ? Json(1 - squared / label_squared) : Json();
-    return json;
-  }
-  json["accuracy"] = right / weight;
-  if (model.kind == Kind::kLogistic) json["log_loss"] = log_loss / weight;
+  Json json = {{"rows", N}, {"loss", loss / weight}, {"accuracy", right / weight}};
+  if (logistic) json["log_loss"] = log_loss / weight;
+  std::vector<double> areas;
   if (C == 1) {
-    const double area = auc(margins, labels, weights);
+    const double area = measures::auc(margins, labels, weights);
     json["auc"] = std::isnan(area) ? Json() : Json(area);  // null: only one class is there
+  } else {
+    areas = measures::auc_of_classes(logistic ? scores : margins, K, labels, weights, threads);
   }
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < K; ++k) names.push_back(model.class_label(k));
+  measures::add_classification(confusion, names, areas, json);
   return json;
 }
 

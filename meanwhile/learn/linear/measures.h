@@ -14,12 +14,8 @@ namespace meanwhile::learn::linear {
 std::vector<double> class_numbers(const Model& model, const data::Dataset& data);
 
 // `margins`: rows x outputs; `labels` as class_numbers gives them; `weights` of rows, or empty.
+// doc/measures.md defines every key. Threads change no bit.
 Json measure(const Model& model, std::span<const double> margins, std::span<const double> labels,
-             std::span<const double> weights);
-
-// The probability that a positive row has the larger score than a negative one, ties counting half;
-// NaN when there is no positive or no negative row, or a score is NaN. `positive[i]` is 0 or 1.
-double auc(std::span<const double> scores, std::span<const double> positive,
-           std::span<const double> weights);
+             std::span<const double> weights, int threads);
 
 }  // namespace meanwhile::learn::linear

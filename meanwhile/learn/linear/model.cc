@@ -183,7 +183,7 @@ Json evaluate(const Model& model, const data::Dataset& data, int threads) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(model.cols) * model.outputs; ++i) {
     penalty += parameters.l1 * std::abs(model.w[i]) + 0.5 * parameters.l2 * model.w[i] * model.w[i];
   }
-  Json json = measure(model, z, class_numbers(model, data), data.weights);
+  Json json = measure(model, z, class_numbers(model, data), data.weights, threads);
   // The penalty of standardised weights is that of other data's scales.
   if (!parameters.standardize) json["objective"] = json["loss"].get<double>() + penalty;
   return json;

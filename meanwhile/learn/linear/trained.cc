@@ -54,7 +54,7 @@ void LinearModel::transform(const data::Dataset& data, std::int64_t begin, std::
   margins(model_, data, begin, end, threads, values);
 }
 
-Json LinearModel::evaluate(const data::Dataset& data, int threads) const {
+Json LinearModel::evaluate(const data::Dataset& data, int threads, const Measuring&) const {
   return linear::evaluate(model_, data, threads);
 }
 

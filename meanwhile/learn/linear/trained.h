@@ -20,7 +20,7 @@ class LinearModel final : public learn::Model {
   std::int64_t transformed_cols() const override;
   void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
                  std::span<double> values) const override;
-  Json evaluate(const data::Dataset& data, int threads) const override;
+  Json evaluate(const data::Dataset& data, int threads, const Measuring& measuring) const override;
   Json describe() const override;
 
  private:
