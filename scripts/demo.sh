@@ -21,9 +21,9 @@ job=("kmeans" "$data" --label-column -1 --n-clusters 10 --n-init 4 --seed 7)
 
 title "1. Clusters: 1,797 images of handwritten digits, 8 x 8 pixels, without their labels"
 run train "${job[@]}" --quiet --out "$runs/threads"
-"$program" predict "$runs/threads" "$data" --label-column -1 --out "$runs/labels.csv"
+"$program" predict "$runs/threads" "$data" --label-column -1 --out "$runs/labels.txt"
 echo "images of the digit   0    1    2    3    4    5    6    7    8    9"
-paste -d, "$runs/labels.csv" <(zcat "$data" | awk -F, '{ print $NF }') |
+paste -d, "$runs/labels.txt" <(zcat "$data" | awk -F, '{ print $NF }') |
   awk -F, '{ count[$1, $2 + 0]++ }
            END { for (c = 0; c < 10; c++) { printf "   in cluster %2d   ", c
                    for (d = 0; d < 10; d++) {
