@@ -6,7 +6,7 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build arrow demo docs test wheel install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python lab format clean
+.PHONY: help setup build arrow demo docs test wheel install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python bench-append lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -30,6 +30,7 @@ help:
 	@echo 'make bench-storage               jobs on storage: transfers, overhead, requests, barriers'
 	@echo 'make bench-parse                 how fast text is parsed'
 	@echo 'make bench-table                 tables: accuracy against scikit-learn, reading against pandas'
+	@echo 'make bench-append                predict --append of a large CSV file against cat'
 	@echo 'make bench-factorize             matrix factorisation against its peers'
 	@echo 'make bench-python                the Python package against scikit-learn and intelex'
 	@echo 'make bench-graph                 graphs against scipy, networkit, GraphBLAS and PGMax'
@@ -112,6 +113,9 @@ bench-parse: setup
 
 bench-table: build
 	@bench/table.sh
+
+bench-append: build
+	@bench/append.py build/release/meanwhile
 
 bench-factorize: build
 	@scripts/build.sh release generate_ratings

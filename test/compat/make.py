@@ -61,8 +61,8 @@ def make(folder, name):
     expected["uninterrupted"] = hash_of(folder, f"{train} {slow} --out whole")
     expected["resumed"] = hash_of(folder, f"train {learner} {data} {reading} --resume {name}/run {longer} --out on")
     expected["warm_start"] = hash_of(folder, f"train {learner} {more} {reading} --resume {name}/run --out warm")
-    run(folder, f"predict {name}/run {more} {reading} --out predicted.csv")
-    expected["predicted"] = (folder / "predicted.csv").read_text()
+    run(folder, f"predict {name}/run {more} {reading} --out predicted.txt")
+    expected["predicted"] = (folder / "predicted.txt").read_text()
     expected["evaluated"] = json.loads(run(folder, f"evaluate {name}/run {more} {reading} --json"))
     expected["inspected_run"] = stable(json.loads(run(folder, f"inspect {name}/run --json")))
     model = f"{name}/run/model.safetensors"

@@ -1,4 +1,5 @@
 // meanwhile inspect PATH: what a run directory, a model file or a data file holds.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -6,21 +7,25 @@
 #include <system_error>
 #include <variant>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
+#include "meanwhile/cli/commands/inspect_centers.h"
 #include "meanwhile/cli/commands/inspect_data.h"
 #include "meanwhile/cli/commands/inspect_factors.h"
+#include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/graph_flags.h"
 #include "meanwhile/cli/flags/input_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/data/files/describe.h"
 #include "meanwhile/data/files/factors/reader.h"
-#include "meanwhile/data/files/input_files.h"
 #include "meanwhile/graph/describe.h"
 #include "meanwhile/job/run_directory.h"
 #include "meanwhile/learn/metadata.h"
+#include "meanwhile/learn/model_tables.h"
 #include "meanwhile/learn/registry.h"
 #include "meanwhile/learn/state_file.h"
 
@@ -98,17 +103,10 @@ Json inspect_model(const learn::Registry& registry, const fs::path& path, learn:
 }
 
 Json inspect_files(const InputFlags& input, bool check) {
-  const int threads = base::hardware_threads();
-  data::ReadOptions options = input.options(threads);
+  data::ReadOptions options = input.options(base::hardware_threads());
   options.check_seals = check;
-  Json json;
-  json["files"] = input.files();
-  // Standard input can be looked at once only, and that is for its rows.
-  if (input.files() != std::vector<std::string>{"-"}) {
-    const std::vector<fs::path> paths(input.files().begin(), input.files().end());
-    json["format"] = data::find_inputs(paths, options).front().reader->name;
-  }
-  json.update(describe_data(data::read({input.files().begin(), input.files().end()}, options)));
+  Json json = {{"files", input.files()}};
+  json.update(data::describe({input.files().begin(), input.files().end()}, options));
   return json;
 }
 
@@ -138,15 +136,43 @@ Json inspect_factors(const std::string& file) {
   return found;
 }
 
+// Centres as a table behind all else.
+std::string model_shown(const Json& found) {
+  const std::string centers = centers_shown(found);
+  Json facts = found;
+  if (!centers.empty()) {
+    for (const char* key : {"centers", "mean", "sizes"}) facts.erase(key);
+  }
+  return shown(facts) + centers;
+}
+
+// A run, and the centres of its model behind it: sizes and distances mean little without them.
+std::string run_shown(const learn::Registry& registry, const fs::path& path, const Json& found,
+                      learn::Reading& reading) {
+  const learn::Entry* entry = registry.find(base::text_or(found, "learner", ""));
+  std::string centers;
+  if (entry != nullptr && entry->of_distances && fs::exists(path / "model.safetensors")) {
+    try {
+      centers = centers_shown(learn::load_model(registry, path, reading).model->describe());
+    } catch (const Error& error) {
+      reading.notes.push_back(fmt::format("the model cannot be shown: {}", error.what()));
+    }
+  }
+  return shown(found) + centers;
+}
+
 struct Inspect {
   InputFlags input;
   GraphFlags graph;
+  std::string out;
   bool json = false, check = false;
 
   explicit Inspect(const FlagTable& table) {
     input.add_to(table);
     graph.add_to(table);
     table.toggle("--json", json, "print the result as one JSON object");
+    table.text("--out", out, "write the centres of a k-means model as CSV (-: standard output)")
+        .type("FILE");
     table.toggle("--check", check,
                  "check the seals of large converted data and of a run's newest state, too "
                  "(those of models and small files are always checked)");
@@ -156,23 +182,62 @@ struct Inspect {
         "\nexamples:\n"
         "  meanwhile inspect runs/a\n"
         "  meanwhile inspect runs/a/model.safetensors\n"
+        "  meanwhile inspect runs/a --out centers.csv\n"
         "  meanwhile inspect points.csv.gz --label-column -1\n"
         "  meanwhile inspect links.txt.gz --undirected\n");
+  }
+
+  // Writes the table of what a model learned.
+  void write_summary(const Context& context, const fs::path& path, learn::Reading& reading) const {
+    check_not_read(out, {path.string()});
+    const learn::LoadedModel loaded = learn::load_model(context.registry, path, reading);
+    say_notes(context.console, reading.notes);
+    const auto* const tables = dynamic_cast<const learn::ModelTables*>(loaded.model.get());
+    const std::string text = tables == nullptr ? "" : tables->summary_csv();
+    if (text.empty()) {
+      throw Error(ErrorKind::kUsage, "--out: a {} model has no table; one of kmeans has",
+                  loaded.entry->name);
+    }
+    if (out == "-") {
+      context.console.out(text);
+      return;
+    }
+    if (!out.ends_with(".csv")) {
+      throw Error(ErrorKind::kUsage, "--out: expected a name that ends in .csv, got '{}'", out);
+    }
+    base::write_file(out, text);
+    context.console.say(fmt::format(
+        "{}: {}\n", out, base::counted(std::count(text.begin(), text.end(), '\n') - 1, "row")));
   }
 
   int run(const Context& context) {
     input.check();
     const fs::path path = input.files().front();
     const bool one = input.files().size() == 1;
+    const bool run = one && job::RunDirectory::is_run(path);
+    const bool model = run || (one && learn::holds_model(path));
     learn::Reading reading{input.unsealed()};
-    const Json found =
-        one && job::RunDirectory::is_run(path) ? inspect_run(context.registry, path, check, reading)
-        : one && learn::holds_model(path)      ? inspect_model(context.registry, path, reading)
-        : is_factor_graph(input.files())       ? inspect_factors(input.files().front())
-        : graph.is_graph(input.files())        ? inspect_graph(input, graph, json)
-                                               : inspect_files(input, check);
+    if (!out.empty()) {
+      if (!model) {
+        throw Error(ErrorKind::kUsage, "--out: {} is neither a run nor a model", path.string());
+      }
+      write_summary(context, path, reading);
+      return kExitDone;
+    }
+    const bool graphs = !model && (is_factor_graph(input.files()) || graph.is_graph(input.files()));
+    const Json found = run     ? inspect_run(context.registry, path, check, reading)
+                       : model ? inspect_model(context.registry, path, reading)
+                       : is_factor_graph(input.files()) ? inspect_factors(input.files().front())
+                       : graphs                         ? inspect_graph(input, graph, json)
+                                                        : inspect_files(input, check);
+    const bool data = !model && !graphs;
+    const std::string text = json    ? json_line(found)
+                             : run   ? run_shown(context.registry, path, found, reading)
+                             : model ? model_shown(found)
+                             : data  ? described(found)
+                                     : shown(found);
     say_notes(context.console, reading.notes);
-    context.console.show(json ? json_line(found) : shown(found));
+    context.console.show(text);
     return kExitDone;
   }
 };

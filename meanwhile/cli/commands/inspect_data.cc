@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
-#include <string>
+#include <cstddef>
 #include <vector>
 
-#include "meanwhile/job/run_record.h"
+#include "meanwhile/base/counted.h"
+#include "meanwhile/cli/output/show.h"
+#include "meanwhile/cli/output/text_table.h"
+#include "meanwhile/data/files/describe.h"
 
 namespace meanwhile::cli {
 
@@ -16,93 +17,72 @@ using base::Json;
 
 namespace {
 
-constexpr std::int64_t kColumns = 8;   // described one by one
-constexpr std::size_t kClasses = 100;  // counted one by one
+constexpr std::size_t kWidest = 24;    // characters of a name or a value
+constexpr std::int64_t kTopShown = 3;  // frequent values of a column
+constexpr double kLeastShare = 0.05;   // of a frequent number; any word is of use
 
-struct Summary {
-  double least = std::numeric_limits<double>::infinity();
-  double most = -std::numeric_limits<double>::infinity();
-  double sum = 0;
-  std::int64_t count = 0;
-
-  void add(double value) {
-    least = std::min(least, value);
-    most = std::max(most, value);
-    sum += value;
-    ++count;
-  }
-  void add_to(Json& json) const {
-    json["min"] = least;
-    json["max"] = most;
-    json["mean"] = sum / static_cast<double>(count);
-  }
-};
-
-std::vector<Summary> first_columns(const data::Matrix& x) {
-  std::vector<Summary> columns(static_cast<std::size_t>(std::min(kColumns, data::cols(x))));
-  std::visit(
-      [&](const auto& m) {
-        for (std::int64_t i = 0; i < m.rows; ++i) {
-          const auto row = m.row(i);
-          if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
-            for (std::size_t j = 0; j < row.columns.size(); ++j) {
-              const auto column = static_cast<std::size_t>(row.columns[j]);
-              if (column >= columns.size()) break;
-              columns[column].add(row.values[j]);
-            }
-          } else {
-            for (std::size_t j = 0; j < columns.size(); ++j) columns[j].add(row[j]);
-          }
-        }
-        for (Summary& column : columns) {
-          if (column.count == m.rows) continue;
-          column.add(0);  // what is not stored is zero
-          column.count = m.rows;
-        }
-      },
-      x);
-  return columns;
+std::string cell(const Json& column, const char* key) {
+  const Json& value = base::member_or_null(column, key);
+  if (value.is_null()) return "";
+  if (value.is_string()) return shortened(value.get<std::string>(), kWidest);
+  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
+  return value.dump();
 }
 
-Json describe_labels(const data::Dataset& data) {
-  Json json;
-  std::map<double, std::int64_t> counts;
-  Summary summary;
-  for (const double label : data.labels) {
-    summary.add(label);
-    if (counts.size() <= kClasses) ++counts[label];
+// "Ideal 40 %, Premium 26 %".
+std::string top_shown(const Json& column, std::int64_t rows) {
+  const Json& top = base::member_or_null(column, "top");
+  const std::int64_t values = rows - base::count_or(column, "missing", 0);
+  if (!top.is_array() || values == 0) return "";
+  std::string text;
+  std::int64_t shown = 0;
+  for (const Json& entry : top) {
+    const auto count = static_cast<double>(base::count_or(entry, "count", 0));
+    const bool rare = count < kLeastShare * static_cast<double>(values);
+    if (shown++ == kTopShown || (rare && !entry["value"].is_string())) break;
+    if (!text.empty()) text += ", ";
+    text +=
+        fmt::format("{} {:.3g} %", cell(entry, "value"), 100 * count / static_cast<double>(values));
   }
-  if (counts.size() > kClasses) {
-    summary.add_to(json);
-    return json;
-  }
-  for (const auto& [label, count] : counts) {
-    const auto index = static_cast<std::size_t>(label);
-    const bool named = !data.class_names.empty() && index < data.class_names.size();
-    json[named ? data.class_names[index] : fmt::format("{}", label)] = count;
-  }
-  return json;
+  return text;
 }
 
 }  // namespace
 
-Json describe_data(const data::Dataset& data) {
-  Json json = job::shape_json(data);
-  if (!data.labels.empty()) json["labels"] = describe_labels(data);
-  if (!data.weights.empty()) {
-    Summary summary;
-    for (const double weight : data.weights) summary.add(weight);
-    summary.add_to(json["weights"]);
+std::string described(const Json& found) {
+  Json facts = found;
+  facts.erase("columns");
+  std::string text = shown(facts);
+  const std::int64_t rows = base::count_or(found, "rows", 0);
+  const Json& columns = found.at("columns");
+  if (columns.empty()) return text;
+  std::vector<std::vector<std::string>> lines = {{"column", "kind", "missing", "distinct", "mean",
+                                                  "std", "min", "25%", "50%", "75%", "max",
+                                                  "most frequent"}};
+  for (const Json& column : columns) {
+    std::vector<std::string> line;
+    for (const char* key : {"column", "kind", "missing", "distinct", "mean", "std", "min", "25%",
+                            "50%", "75%", "max"}) {
+      line.push_back(cell(column, key));
+    }
+    if (base::flag_or(column, "distinct_is_estimate", false)) line[3] = "~" + line[3];
+    line.push_back(top_shown(column, rows));
+    lines.push_back(std::move(line));
   }
-  const std::vector<Summary> columns = first_columns(data.x);
-  for (std::size_t j = 0; j < columns.size(); ++j) {
-    Json column;
-    column["column"] = j < data.feature_names.size() ? Json(data.feature_names[j])
-                                                     : Json(j + data.counts_from_one);
-    columns[j].add_to(column);
-    json["columns"].push_back(column);
+  // A table of words has no means.
+  for (std::size_t j = 0; j < lines.front().size(); ++j) {
+    if (std::all_of(lines.begin() + 1, lines.end(),
+                    [j](const auto& line) { return line[j].empty(); })) {
+      lines.front()[j].clear();
+    }
   }
-  return json;
+  text += "\n" + text_table(lines, 2, true);
+  const std::int64_t cols = base::count_or(found, "cols", 0);
+  if (cols > std::ssize(columns)) {
+    text += fmt::format("... {}, of which the first {} are described\n",
+                        base::counted(cols, "column"), columns.size());
+  }
+  return text;
 }
 
 }  // namespace meanwhile::cli

@@ -1,12 +1,13 @@
-// Describes a data set after one pass over it.
+// A description of data as people read it.
 #pragma once
 
-#include "meanwhile/data/dataset.h"
-#include "meanwhile/learn/learner.h"
+#include <string>
+
+#include "meanwhile/base/json.h"
 
 namespace meanwhile::cli {
 
-// Shape, weights, labels and their classes, and of the first columns name, minimum, maximum, mean.
-base::Json describe_data(const data::Dataset& data);
+// Text of what data::describe() found: a line for each fact, then one for each column.
+std::string described(const base::Json& found);
 
 }  // namespace meanwhile::cli

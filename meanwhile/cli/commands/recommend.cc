@@ -10,11 +10,11 @@
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/cli/commands/commands.h"
-#include "meanwhile/cli/commands/pair_output.h"
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/flags/rated_flags.h"
 #include "meanwhile/cli/output/console.h"
 #include "meanwhile/cli/output/show.h"
+#include "meanwhile/data/text/csv_field.h"
 #include "meanwhile/data/text/text_error.h"
 
 namespace meanwhile::cli {
@@ -119,7 +119,8 @@ struct Recommend {
     std::string text = "user,item,score\n";
     for (const learn::Recommendation& list : lists) {
       for (const auto& [item, score] : list.items) {
-        text += fmt::format("{},{},{:.6g}\n", csv_name(list.user), csv_name(item), score);
+        text +=
+            fmt::format("{},{},{:.6g}\n", data::csv_field(list.user), data::csv_field(item), score);
       }
     }
     return text;

@@ -1,11 +1,10 @@
 // meanwhile transform MODEL FILES: each row in the terms of the model.
 #include <memory>
 
+#include "meanwhile/cli/commands/answer_output.h"
 #include "meanwhile/cli/commands/commands.h"
-#include "meanwhile/cli/commands/transformed.h"
 #include "meanwhile/cli/flags/model_flags.h"
 #include "meanwhile/cli/output/console.h"
-#include "meanwhile/cli/output/table_output.h"
 
 namespace meanwhile::cli {
 
@@ -13,12 +12,13 @@ namespace {
 
 struct Transform {
   ModelFlags flags;
-  std::string out;
+  AnswerOutput output;
 
   explicit Transform(const FlagTable& table) {
     flags.add_to(table);
-    table.text("--out", out, ".npy (float64), .csv or .txt; default: lines on standard output")
-        .type("FILE");
+    output.add_to(table,
+                  "file to write: .csv, .tsv or .parquet with names of columns; .npy (float64) or "
+                  ".txt without (default: lines on standard output)");
     table.footer(
         "\nFor k-means: the distance of each row to every centre. For linear models: the margin of "
         "each\n"
@@ -26,14 +26,14 @@ struct Transform {
         "each\n"
         "topic in the document.\n"
         "\nexamples:\n"
-        "  meanwhile transform runs/a points.npy --out distances.npy\n");
+        "  meanwhile transform runs/a points.npy --out distances.npy\n"
+        "  meanwhile transform runs/topics reviews.csv --id-column id --out topics.csv\n");
   }
 
   int run(const Context& context) {
-    check_table_name(out);
-    const learn::LoadedModel loaded = flags.load(context.console, context.registry, out);
-    const data::Dataset data = flags.read(context.console, loaded, ModelFlags::For::kAnswers);
-    write_transformed(context.console, *loaded.model, data, flags.threads(), out);
+    output.check();
+    const learn::LoadedModel loaded = flags.load(context.console, context.registry, output.out());
+    output.write(context.console, flags, loaded, learn::Ask::kTransformed);
     return kExitDone;
   }
 };

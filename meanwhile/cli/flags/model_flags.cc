@@ -12,6 +12,8 @@
 #include "meanwhile/cli/flags/flags.h"
 #include "meanwhile/cli/output/show.h"
 #include "meanwhile/data/clip.h"
+#include "meanwhile/data/files/read_found.h"
+#include "meanwhile/data/files/read_parts.h"
 #include "meanwhile/data/files/reader.h"
 #include "meanwhile/data/table/adapt.h"
 #include "meanwhile/data/text/match.h"
@@ -33,6 +35,12 @@ bool may_be_model(const std::string& path) {
 }
 
 }  // namespace
+
+void say_unknown_words(Console& console, const data::UnknownWords& unknown) {
+  if (unknown.tokens == 0) return;
+  console.say(fmt::format("note: {} of {} words are not in the model's vocabulary\n",
+                          unknown.tokens, unknown.of_tokens));
+}
 
 void ModelFlags::add_to(const FlagTable& table) {
   table.text("MODEL", model_, "a run directory, or a model file");
@@ -81,81 +89,81 @@ learn::PairFiles ModelFlags::pairs() const {
           options.format == nullptr ? "auto" : std::string(options.format->name)};
 }
 
-// For a model that knows its columns by name, or by number.
-data::Dataset ModelFlags::read_columns(const learn::LoadedModel& loaded, For use) const {
-  data::ReadOptions options = input_.options(threads_);
-  options.n_features = std::max(options.n_features, loaded.model->cols());
-  options.may_choose_words = false;
-  options.schema = loaded.table;
-  options.want_labels = use == For::kMeasures;
-  options.incomplete = use == For::kMeasures ? data::Incomplete::kDrop : data::Incomplete::kKeep;
-  data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);
-  if (!loaded.table) return data;
-  try {
-    return data::adapt(std::move(data), *loaded.table, threads_);
-  } catch (Error& error) {
-    throw error.in(input_.files().front());
-  }
-}
-
-// For a model that knows words: text is counted with its words, and columns that have names go by
-// them.
-data::Dataset ModelFlags::read_words(Console& console, const learn::Model& model,
-                                     const std::shared_ptr<const data::TableSchema>& table) const {
-  const auto vocabulary = model.vocabulary();
-  data::ReadOptions options = input_.options(threads_);
-  options.expect_documents = true;
-  options.schema = table;
-  options.want_labels = false;
-  if (!options.vocabulary) options.vocabulary = vocabulary;
-  data::Dataset data = data::read({input_.files().begin(), input_.files().end()}, options);
-  if (!data.feature_names.empty() && data.feature_names != vocabulary->words()) {
-    try {
-      data = data::match_columns(data, *vocabulary);
-    } catch (Error& error) {
-      throw error.in(input_.files().front());
-    }
-  }
-  if (data.unknown.tokens > 0) {
-    console.say(fmt::format("note: {} of {} words are not in the model's vocabulary\n",
-                            data.unknown.tokens, data.unknown.of_tokens));
-  }
-  // Columns without names go by number, and a format may not say how many there are.
-  std::visit(
-      [&](auto& m) {
-        if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
-          m.cols = std::max(m.cols, model.cols());
-        }
-      },
-      data.x);
-  return data;
-}
-
-data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded, For use) const {
+ModelFlags::Input ModelFlags::find(const learn::LoadedModel& loaded, For use) const {
   if (!loaded.model->answer_forms().empty()) {
     throw Error(ErrorKind::kUsage,
                 "a {} model is its own answer and takes no data; 'predict {} --out FILE' writes it",
                 loaded.entry->name, model_);
   }
+  data::ReadOptions options = input_.options(threads_);
+  options.schema = loaded.table;
+  if (const auto vocabulary = loaded.model->vocabulary()) {
+    // Text is counted with the words of the model.
+    options.expect_documents = true;
+    options.want_labels = false;
+    if (!options.vocabulary) options.vocabulary = vocabulary;
+  } else {
+    options.n_features = std::max(options.n_features, loaded.model->cols());
+    options.may_choose_words = false;
+    options.want_labels = use == For::kMeasures;
+    options.incomplete = use == For::kMeasures ? data::Incomplete::kDrop : data::Incomplete::kKeep;
+  }
+  const std::vector<std::filesystem::path> paths(input_.files().begin(), input_.files().end());
+  return {data::find_checked_inputs(paths, options), options};
+}
+
+// A model that knows words finds columns that have names by them; columns without names go by
+// number, and a format may not say how many there are. Any other model goes by its table.
+data::Dataset ModelFlags::fitted(data::Dataset rows, const learn::LoadedModel& loaded, int threads,
+                                 std::vector<std::string>& notes) const {
+  const std::string& file = input_.files().front();
   const std::int64_t cols = loaded.model->cols();
   const auto vocabulary = loaded.model->vocabulary();
-  data::Dataset data =
-      vocabulary ? read_words(console, *loaded.model, loaded.table) : read_columns(loaded, use);
-  say_notes(console, data.notes);
-  const bool more = data::is_sparse(data) && data::cols(data.x) > cols;
-  if (more && loaded.model->ignores_extra_columns()) {
-    console.say(fmt::format(
-        "note: {} has {} columns, the model was made from {}; the others count nothing\n",
-        input_.files().front(), data::cols(data.x), cols));
-    return data::clip_columns(data, cols);
+  try {
+    if (!vocabulary) {
+      if (loaded.table) rows = data::adapt(std::move(rows), *loaded.table, threads);
+    } else if (!rows.feature_names.empty() && rows.feature_names != vocabulary->words()) {
+      rows = data::match_columns(rows, *vocabulary);
+    }
+  } catch (Error& error) {
+    throw error.in(file);
   }
-  if (data::cols(data.x) != cols) {
+  std::visit(
+      [&](auto& m) {
+        if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
+          if (vocabulary) m.cols = std::max(m.cols, cols);
+        }
+      },
+      rows.x);
+  const bool more = data::is_sparse(rows) && data::cols(rows.x) > cols;
+  if (more && loaded.model->ignores_extra_columns()) {
+    notes.push_back(
+        fmt::format("{} has {} columns, the model was made from {}; the others count nothing", file,
+                    data::cols(rows.x), cols));
+    return data::clip_columns(rows, cols);
+  }
+  if (data::cols(rows.x) != cols) {
     throw Error(ErrorKind::kInput,
                 "{}: {} columns, but the model was made from {}; is one of them a label "
                 "(--label-column) or to be ignored (--ignore-column)?",
-                input_.files().front(), data::cols(data.x), cols);
+                file, data::cols(rows.x), cols);
   }
+  return rows;
+}
+
+data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded,
+                               const Input& input) const {
+  data::Dataset data = data::read_found(input.files, input.options);
+  std::vector<std::string> more;
+  data = fitted(std::move(data), loaded, threads_, more);
+  if (loaded.model->vocabulary()) say_unknown_words(console, data.unknown);
+  say_notes(console, data.notes);
+  say_notes(console, more);
   return data;
+}
+
+data::Dataset ModelFlags::read(Console& console, const learn::LoadedModel& loaded, For use) const {
+  return read(console, loaded, find(loaded, use));
 }
 
 }  // namespace meanwhile::cli

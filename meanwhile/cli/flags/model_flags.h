@@ -1,15 +1,19 @@
 // Flags that predict, transform and evaluate share: a model, data, and how to run.
 #pragma once
 
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "meanwhile/cli/flags/input_flags.h"
 #include "meanwhile/cli/output/console.h"
+#include "meanwhile/data/files/input_files.h"
 #include "meanwhile/learn/pair_model.h"
 #include "meanwhile/learn/registry.h"
 
 namespace meanwhile::cli {
+
+// A note, if text had words that the model does not know.
+void say_unknown_words(Console& console, const data::UnknownWords& unknown);
 
 class ModelFlags {
  public:
@@ -25,16 +29,25 @@ class ModelFlags {
   // not fit.
   enum class For { kAnswers, kMeasures };
   data::Dataset read(Console& console, const learn::LoadedModel& loaded, For use) const;
+
+  // The files, and how they are to be read for the model. Standard input is opened: use it once.
+  // THROWS Error(kUsage, kInput).
+  struct Input {
+    std::vector<data::InputFile> files;
+    data::ReadOptions options;
+  };
+  Input find(const learn::LoadedModel& loaded, For use) const;
+  data::Dataset read(Console& console, const learn::LoadedModel& loaded, const Input& input) const;
+  // Rows that were read from the input, or some of them, with the columns of the model. Called by
+  // several threads at once. THROWS Error(kInput).
+  data::Dataset fitted(data::Dataset rows, const learn::LoadedModel& loaded, int threads,
+                       std::vector<std::string>& notes) const;
   int threads() const { return threads_; }
   const std::string& model() const { return model_; }
   // The files of data, for a model of pairs.
   learn::PairFiles pairs() const;
 
  private:
-  data::Dataset read_columns(const learn::LoadedModel& loaded, For use) const;
-  data::Dataset read_words(Console& console, const learn::Model& model,
-                           const std::shared_ptr<const data::TableSchema>& table) const;
-
   std::string model_, simd_;
   InputFlags input_;
   int threads_ = 0;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -30,9 +29,12 @@ constexpr std::size_t kTextBytes = std::size_t{1} << 20;  // gathered before the
 
 void check_table_name(const std::string& out) {
   if (is_stdout(out)) return;
-  if (!out.ends_with(".npy") && !out.ends_with(".csv") && !out.ends_with(".txt")) {
+  const auto endings = {".csv", ".tsv", ".parquet", ".npy", ".txt"};
+  if (std::none_of(endings.begin(), endings.end(),
+                   [&](const char* ending) { return out.ends_with(ending); })) {
     throw Error(ErrorKind::kUsage,
-                "--out: expected a name that ends in .npy, .csv or .txt, got '{}'", out);
+                "--out: expected a name that ends in .csv, .tsv, .parquet, .npy or .txt, got '{}'",
+                out);
   }
   const std::filesystem::path folder = std::filesystem::absolute(out).parent_path();
   std::error_code error;
@@ -41,16 +43,6 @@ void check_table_name(const std::string& out) {
   }
   if (access(folder.c_str(), W_OK) != 0) {
     throw Error(ErrorKind::kUsage, "--out: {} cannot be written to", folder.string());
-  }
-}
-
-void blank_rows(std::span<double> values, std::int64_t begin, std::int64_t end, std::int64_t cols,
-                std::span<const std::int64_t> incomplete) {
-  auto row = std::lower_bound(incomplete.begin(), incomplete.end(), begin);
-  for (; row != incomplete.end() && *row < end; ++row) {
-    const auto part = values.subspan(static_cast<std::size_t>((*row - begin) * cols),
-                                     static_cast<std::size_t>(cols));
-    std::fill(part.begin(), part.end(), std::numeric_limits<double>::quiet_NaN());
   }
 }
 
@@ -87,6 +79,8 @@ TableOutput<T>::TableOutput(Console& console, const std::string& out, std::int64
 
 template <class T>
 TableOutput<T>::~TableOutput() = default;
+template <class T>
+TableOutput<T>::TableOutput(TableOutput&&) noexcept = default;
 
 template <class T>
 void TableOutput<T>::append(std::span<const T> values) {

@@ -11,6 +11,7 @@
 #include "meanwhile/data/files/column_file.h"
 #include "meanwhile/data/files/input_files.h"
 #include "meanwhile/data/files/memory_sink.h"
+#include "meanwhile/data/files/read_found.h"
 #include "meanwhile/data/files/read_parts.h"
 #include "meanwhile/data/files/readers.h"
 #include "meanwhile/data/files/row_source.h"
@@ -138,7 +139,10 @@ void settle_columns(Dataset& data, const ReadOptions& options,
 }
 
 Dataset read(const std::vector<std::filesystem::path>& paths, const ReadOptions& asked) {
-  std::vector<InputFile> files = find_checked_inputs(paths, asked);
+  return read_found(find_checked_inputs(paths, asked), asked);
+}
+
+Dataset read_found(std::vector<InputFile> files, const ReadOptions& asked) {
   const ReadOptions options = with_vocabulary(files, asked);
   const bool one_array = files.size() == 1 && files.front().reader->text() == nullptr;
   Dataset data = one_array ? read_one(files.front(), options) : read_all(files, options);

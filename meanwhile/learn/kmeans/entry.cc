@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <numeric>
 
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parameter_name.h"
+#include "meanwhile/data/text/csv_values.h"
 #include "meanwhile/learn/kmeans/initial_centers.h"
 #include "meanwhile/learn/kmeans/kmeans.h"
 #include "meanwhile/learn/kmeans/measures.h"
 #include "meanwhile/learn/kmeans/model.h"
 #include "meanwhile/learn/kmeans/parameters.h"
+#include "meanwhile/learn/model_tables.h"
 #include "meanwhile/learn/table_state.h"
 
 namespace meanwhile::learn::kmeans {
@@ -23,7 +26,7 @@ using base::ErrorKind;
 
 namespace {
 
-class KMeansModel final : public learn::Model {
+class KMeansModel final : public learn::Model, public ModelTables {
  public:
   KMeansModel(kmeans::Model model, std::shared_ptr<const data::TableSchema> table)
       : model_(std::move(model)), table_(std::move(table)), columns_{model_.cols} {
@@ -36,7 +39,11 @@ class KMeansModel final : public learn::Model {
     const auto labels = assign(model_, data, threads).labels;
     return {{labels.begin(), labels.end()}, {}};
   }
+  std::string label_name() const override { return "cluster"; }
   std::int64_t transformed_cols() const override { return model_.n_clusters; }
+  std::vector<std::string> transformed_names() const override {
+    return numbered_names("distance", model_.n_clusters);
+  }
   void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
                  std::span<double> values) const override {
     kmeans::transform(model_, data, begin, end, threads, values);
@@ -52,29 +59,74 @@ class KMeansModel final : public learn::Model {
                  {"empty_clusters", empty},
                  {"sizes", model_.counts}};
     if (model_.cols <= kColumnsShown && model_.n_clusters <= kCentersShown) {
-      json["centers"] = centers();
+      const std::vector<double> mean = overall_mean();
+      if (!mean.empty()) json["mean"] = by_column(mean);
+      if (std::ssize(scales()) == model_.cols) json["scale"] = by_column(scales());
+      json["centers"] = Json::array();
+      for (std::int64_t k = 0; k < model_.n_clusters; ++k) {
+        json["centers"].push_back(by_column(center(k)));
+      }
     }
     return json;
+  }
+  std::string summary_csv() const override {
+    std::vector<std::string> names = {"cluster", "size"};
+    for (std::int64_t j = 0; j < model_.cols; ++j) names.push_back(column_name(j));
+    std::string text = data::csv_header(names, ',');
+    const auto add = [&](const std::string& name, double size, const std::vector<double>& values) {
+      text += fmt::format("{},{}", name, size);
+      for (const double value : values) text += fmt::format(",{}", value);
+      text += '\n';
+    };
+    for (std::int64_t k = 0; k < model_.n_clusters; ++k) {
+      add(fmt::format("{}", k), model_.counts[static_cast<std::size_t>(k)], center(k));
+    }
+    const std::vector<double> mean = overall_mean();
+    if (!mean.empty()) {
+      add("all", std::accumulate(model_.counts.begin(), model_.counts.end(), 0.0), mean);
+    }
+    return text;
   }
 
  private:
   static constexpr std::int64_t kColumnsShown = 100, kCentersShown = 100;
 
-  // By column, in the units of the data.
-  Json centers() const {
-    Json list = Json::array();
+  // By which the values of columns were divided; empty: they were not.
+  const std::vector<double>& scales() const {
+    static const std::vector<double> kNone;
+    return table_ ? table_->scales : kNone;
+  }
+  std::string column_name(std::int64_t j) const {
+    return columns_.names.empty() ? fmt::format("{}", j)
+                                  : columns_.names[static_cast<std::size_t>(j)];
+  }
+  // In the units of the data.
+  std::vector<double> center(std::int64_t k) const {
     const auto cols = static_cast<std::size_t>(model_.cols);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(model_.n_clusters); ++k) {
-      Json center = Json::object();
-      for (std::size_t j = 0; j < cols; ++j) {
-        const bool scaled = table_ && j < table_->scales.size();
-        const double value =
-            static_cast<double>(model_.centers[k * cols + j]) * (scaled ? table_->scales[j] : 1);
-        center[columns_.names.empty() ? fmt::format("{}", j) : columns_.names[j]] = value;
-      }
-      list.push_back(std::move(center));
+    const auto first = model_.centers.begin() + static_cast<std::ptrdiff_t>(k * model_.cols);
+    std::vector<double> values(first, first + static_cast<std::ptrdiff_t>(cols));
+    for (std::size_t j = 0; j < cols && j < scales().size(); ++j) values[j] *= scales()[j];
+    return values;
+  }
+  // The mean of all rows is that of the centres, weighted by their rows: each is the mean of its
+  // own. Empty for centres of unit length, which are no means.
+  std::vector<double> overall_mean() const {
+    const double all = std::accumulate(model_.counts.begin(), model_.counts.end(), 0.0);
+    if (model_.metric == Metric::kCosine || all <= 0) return {};
+    std::vector<double> mean(static_cast<std::size_t>(model_.cols), 0.0);
+    for (std::int64_t k = 0; k < model_.n_clusters; ++k) {
+      const double share = model_.counts[static_cast<std::size_t>(k)] / all;
+      const std::vector<double> values = center(k);
+      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += share * values[j];
     }
-    return list;
+    return mean;
+  }
+  Json by_column(const std::vector<double>& values) const {
+    Json json = Json::object();
+    for (std::int64_t j = 0; j < model_.cols; ++j) {
+      json[column_name(j)] = values[static_cast<std::size_t>(j)];
+    }
+    return json;
   }
 
   kmeans::Model model_;

@@ -4,10 +4,12 @@
 #include <optional>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/mutex.h"
 #include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/lda/model.h"
 #include "meanwhile/learn/lda/parameters.h"
 #include "meanwhile/learn/lda/sampled/sampled.h"
+#include "meanwhile/learn/model_tables.h"
 
 namespace meanwhile::learn::lda {
 
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kWordsShown = 10;  // of each topic
 
-class LdaModel final : public learn::Model {
+class LdaModel final : public learn::Model, public ModelTables {
  public:
   explicit LdaModel(lda::Model model) : model_(std::move(model)), columns_{model_.words} {
     if (model_.vocabulary) columns_.names = model_.vocabulary->words();
@@ -27,10 +29,12 @@ class LdaModel final : public learn::Model {
   bool has_labels() const override { return false; }
 
   std::int64_t transformed_cols() const override { return model_.topics; }
+  std::vector<std::string> transformed_names() const override {
+    return numbered_names("topic", model_.topics);
+  }
   void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
                  std::span<double> values) const override {
-    if (!ready_) ready_.emplace(ready_for_mixtures(model_, threads));
-    mixtures(*ready_, data, begin, end, threads, values);
+    mixtures(ready(threads), data, begin, end, threads, values);
   }
   Json evaluate(const data::Dataset& data, int threads, const Measuring&) const override {
     return lda::evaluate(model_, data, threads);
@@ -58,10 +62,17 @@ class LdaModel final : public learn::Model {
   }
 
  private:
+  // Made for the first block of rows and kept for the next ones.
+  const Measurer& ready(int threads) const {
+    const base::MutexLock lock(mutex_);
+    if (!ready_) ready_.emplace(ready_for_mixtures(model_, threads));
+    return *ready_;
+  }
+
   lda::Model model_;
   ColumnSchema columns_;
-  // Made for the first block of rows and kept for the next ones.
-  mutable std::optional<Measurer> ready_;
+  mutable base::Mutex mutex_;
+  mutable std::optional<Measurer> ready_ MW_GUARDED_BY(mutex_);
 };
 
 bool is_sampled(const Json& parameters) {
