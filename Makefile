@@ -6,7 +6,7 @@ SECONDS ?= 60
 MINUTES ?= 60
 SEEDS ?= 100000
 
-.PHONY: help setup build arrow demo docs test wheel install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python bench-append lab format clean
+.PHONY: help setup build arrow demo docs test wheel install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python bench-append bench-tune lab format clean
 
 help:
 	@echo 'make demo                        install what is missing, build, train on a real data set'
@@ -34,6 +34,7 @@ help:
 	@echo 'make bench-factorize             matrix factorisation against its peers'
 	@echo 'make bench-python                the Python package against scikit-learn and intelex'
 	@echo 'make bench-graph                 graphs against scipy, networkit, GraphBLAS and PGMax'
+	@echo 'make bench-tune ROWS=FILE        penalties on folds against GridSearchCV'
 	@echo 'make lab                         a virtual cluster: measured speedup against predicted (root)'
 	@echo 'make format                      clang-format over all sources'
 	@echo 'make clean                       remove build/'
@@ -126,6 +127,9 @@ bench-python: build
 
 bench-graph: build
 	@bench/graph/graph.sh $(UAI)
+
+bench-tune: build
+	@bench/tune.sh $(ROWS)
 
 lab: build
 	@lab/lab.sh

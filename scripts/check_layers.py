@@ -14,7 +14,7 @@ import sys
 # also include the folders above it on its path, and a source (not a header) may include folders below
 # its own: learn/registry.cc names every learner, and no learner names the registry.
 ORDER = ['base', 'data', 'data/table', 'data/text', 'data/files', 'graph', 'transport', 'storage', 'storage/azure', 'exchange', 'tables',
-         'measures', 'learn', 'job', 'runtime', 'runtime/storage', 'plan', 'plan/simulate', 'report', 'exports',
+         'measures', 'learn', 'job', 'tune', 'runtime', 'runtime/storage', 'plan', 'plan/simulate', 'report', 'exports',
          'cli/output', 'cli/flags', 'cli/commands', 'cli', 'python']
 # Neighbours in the list that know nothing of each other.
 APART = {('storage', 'transport'), ('storage/azure', 'transport')}

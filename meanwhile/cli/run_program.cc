@@ -34,13 +34,13 @@ int run(const Context& context) {
       "  meanwhile COMMAND --help\n");
 
   std::vector<Command> commands;
-  for (const auto add : {add_train, add_submit, add_plan, add_simulate}) {
+  for (const auto add : {add_train, add_tune, add_submit, add_plan, add_simulate}) {
     for (Command& command : add(table, context.registry)) commands.push_back(std::move(command));
   }
   commands.push_back(add_calibrate(table, context.registry));
-  for (const auto add :
-       {add_worker, add_status, add_fetch, add_cancel, add_predict, add_transform, add_evaluate,
-        add_inspect, add_topics, add_recommend, add_convert, add_export, add_completion}) {
+  for (const auto add : {add_worker, add_status, add_fetch, add_cancel, add_predict, add_transform,
+                         add_evaluate, add_inspect, add_topics, add_recommend, add_convert,
+                         add_split, add_merge, add_export, add_runs, add_completion}) {
     commands.push_back(add(table));
   }
   for (Command& command : add_generate(table)) commands.push_back(std::move(command));

@@ -52,17 +52,21 @@ class WorkerRun {
             Planner* planner)
       : run_(run), worker_(worker), runtime_(runtime), observer_(observer), planner_(planner) {}
 
-  RunResult result() {
+  // `ready`: null: the data is to be read.
+  RunResult result(const Ready* ready) {
     for (const std::string& note : run_.notes) observer_.note(note);
     const Deployment deployment = runtime_.deployment();
     if (worker_.transport != nullptr) check_same_run(*worker_.transport, run_);
-    loaded_ = load(run_, worker_, observer_);
+    loaded_ = ready == nullptr ? load(run_, worker_, observer_)
+                               : LoadedRun{*ready->part, {}, false, ready->load_s};
     if (worker_.first()) observer_.loaded(loaded_.part);
     check_replay(run_, loaded_.part);
     note_idle(loaded_.part, deployment.workers * deployment.threads, observer_);
     begin_record();
+    if (ready != nullptr) result_.record.update(ready->record);
     if (run_.spec.plan && planner_ != nullptr) follow_plan();
-    const auto learner = make_learner(run_, loaded_, observer_);
+    const auto learner = ready != nullptr && ready->make ? ready->make(run_.parameters)
+                                                         : make_learner(run_, loaded_, observer_);
     if (nothing_left(run_, loaded_, *learner)) return nothing(*learner);
     on_first([&] {
       if (planner_ != nullptr) {
@@ -363,7 +367,7 @@ void check(const RunSpec& spec, const learn::Registry& registry) {
 }
 
 RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& runtime,
-              Observer& observer, Planner* planner) {
+              Observer& observer, Planner* planner, const Ready* ready) {
   runtime.check(spec);
   SettledRun settled = settle_with_out(spec, registry);
   check_replicas(spec, runtime.deployment());
@@ -375,7 +379,7 @@ RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& run
                         : worker.reports ? static_cast<Observer&>(only_stops)
                                          : silent;
     try {
-      RunResult done = WorkerRun(settled, worker, runtime, watches, planner).result();
+      RunResult done = WorkerRun(settled, worker, runtime, watches, planner).result(ready);
       if (worker.reports) result = std::move(done);
     } catch (const std::bad_alloc&) {
       throw out_of_memory(settled);

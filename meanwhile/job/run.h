@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,15 @@ struct RunResult {
   std::string compared;         // predicted beside measured: a line, or nothing
 };
 
+// Data and learner of a run of one worker, made ready before it began. All is borrowed.
+struct Ready {
+  const data::Part* part = nullptr;  // the rows, as load() gives them for the spec
+  double load_s = 0;                 // that it took to read them
+  // The learner to begin with; null: that of the spec.
+  std::function<std::unique_ptr<learn::RoundLearner>(const base::Json& parameters)> make = nullptr;
+  base::Json record = base::Json::object();  // further fields of run.json
+};
+
 // Checks all of a spec that can be known to be wrong before a runtime starts and data is read.
 // run() does so, too. THROWS Error(kUsage, kInput).
 void check(const RunSpec& spec, const learn::Registry& registry);
@@ -40,8 +51,9 @@ void check(const RunSpec& spec, const learn::Registry& registry);
 // Reads, trains and keeps the run directory. With `planner`, every run is predicted and compared.
 // Collective: every process of the runtime calls it with the same spec. THROWS what reading, the
 // learner and the runtime throw; what one worker throws, all throw. A run directory in which no
-// round began is gone then.
+// round began is gone then. `ready`: not null: is used instead of reading. REQUIRES then: the
+// runtime has one worker, and the spec resumes nothing.
 RunResult run(const RunSpec& spec, const learn::Registry& registry, Runtime& runtime,
-              Observer& observer, Planner* planner = nullptr);
+              Observer& observer, Planner* planner = nullptr, const Ready* ready = nullptr);
 
 }  // namespace meanwhile::job

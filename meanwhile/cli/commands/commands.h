@@ -67,6 +67,7 @@ std::vector<Command> commands_of_learners(const FlagTable& parent,
 
 // One command for each learner. The registry must outlive them.
 std::vector<Command> add_train(const FlagTable& program, const learn::Registry& registry);
+std::vector<Command> add_tune(const FlagTable& program, const learn::Registry& registry);
 std::vector<Command> add_submit(const FlagTable& program, const learn::Registry& registry);
 std::vector<Command> add_plan(const FlagTable& program, const learn::Registry& registry);
 std::vector<Command> add_simulate(const FlagTable& program, const learn::Registry& registry);
@@ -81,6 +82,9 @@ Command add_evaluate(const FlagTable& program);
 Command add_inspect(const FlagTable& program);
 Command add_topics(const FlagTable& program);
 Command add_recommend(const FlagTable& program);
+Command add_split(const FlagTable& program);
+Command add_runs(const FlagTable& program);
+Command add_merge(const FlagTable& program);
 Command add_convert(const FlagTable& program);
 Command add_export(const FlagTable& program);
 std::vector<Command> add_generate(const FlagTable& program);  // one for each kind of graph

@@ -7,6 +7,7 @@
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/parallel.h"
+#include "meanwhile/cli/commands/aside.h"
 #include "meanwhile/cli/commands/commands.h"
 #include "meanwhile/cli/flags/cluster.h"
 #include "meanwhile/cli/flags/flags.h"
@@ -67,7 +68,7 @@ class Train {
   Flag threads_flag_, workers_flag_;
   double time_limit_ = 0, timeout_ = transport::kDeadlineSeconds, checkpoint_seconds_ = 10;
   std::int64_t memory_limit_ = 0;
-  bool plan_ = false, json_ = false, quiet_ = false, verbose_ = false;
+  bool plan_ = false, overwrite_ = false, json_ = false, quiet_ = false, verbose_ = false;
 };
 
 Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, entry) {
@@ -113,6 +114,9 @@ Train::Train(const FlagTable& table, const learn::Entry& entry) : flags_(table, 
   job(table.toggle("--plan", plan_,
                    "let the plan choose threads, exchange and --send where no flag does"));
   job(table.text("--out", out_, "run directory to write (default: runs/LEARNER-N)")).type("DIR");
+  job(table.toggle("--overwrite", overwrite_,
+                   "remove a run that was at --out once the new one has a model; without this flag "
+                   "it is kept beside it as DIR.1"));
   job(table.toggle("--json", json_, "print the result as one JSON object"));
   job(table.toggle("--quiet", quiet_, "print nothing but errors"));
   job(table.toggle("--verbose", verbose_,
@@ -280,10 +284,7 @@ std::string Train::text_of(const job::RunResult& result) const {
 int Train::show(const Context& context, const job::RunResult& result) const {
   Console& console = context.console;
   const job::TrainResult& trained = result.trained;
-  if (!result.aside.empty()) {
-    console.say(fmt::format("note: the run that was at {} is now at {}\n",
-                            result.directory.string(), result.aside.string()));
-  }
+  say_aside(console, result, overwrite_);
   if (json_) {
     console.out(json_line(result.record));
     console.flush();

@@ -47,7 +47,8 @@ std::vector<std::string> flag_names_of(const CLI::App& app) {
 // The kind of thing that the word after a command names.
 const char* kind_below(const CLI::App& app) {
   const std::string& name = app.get_name();
-  const bool learners = name == "train" || name == "submit" || name == "plan" || name == "simulate";
+  const bool learners =
+      name == "train" || name == "tune" || name == "submit" || name == "plan" || name == "simulate";
   return learners ? "learner" : "command";
 }
 

@@ -1,0 +1,100 @@
+#include "meanwhile/tune/held_out.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <utility>
+
+#include "meanwhile/base/clock.h"
+#include "meanwhile/base/error.h"
+#include "meanwhile/base/parallel.h"
+
+namespace meanwhile::tune {
+
+namespace {
+
+class HeldOut {
+ public:
+  HeldOut(const Setting& setting, const std::vector<Json>& parameters, const data::Part& part,
+          const Folds& folds, const HeldOutOptions& options)
+      : setting_(setting),
+        parameters_(parameters),
+        part_(part),
+        folds_(folds),
+        options_(options),
+        judged_(parameters.size(), std::vector<Judged>(static_cast<std::size_t>(folds.count))) {}
+
+  std::vector<std::vector<Judged>> result(const std::vector<Chain>& chains) {
+    const std::int64_t tasks = static_cast<std::int64_t>(chains.size()) * folds_.count;
+    const auto run = [&](std::int64_t task, int threads, bool tells) {
+      const auto chain = static_cast<std::size_t>(task / folds_.count);
+      train_chain(chains[chain], static_cast<int>(task % folds_.count), threads, tells);
+    };
+    // Whole rows of tasks side by side; what is left over would leave threads idle.
+    const std::int64_t even = tasks / options_.threads * options_.threads;
+    base::ThreadPool(options_.threads).run(even, [&](std::int64_t task, int thread) {
+      run(task, 1, thread == 0);
+    });
+    for (std::int64_t task = even; task < tasks; ++task) run(task, options_.threads, true);
+    if (interrupted_) return {};
+    return std::move(judged_);
+  }
+
+ private:
+  void train_chain(const Chain& chain, int fold, int threads, bool tells) {
+    if (interrupted_) return;
+    const data::Part rest = outside(part_, folds_, fold);
+    const data::Dataset held_out = inside(part_, folds_, fold);
+    std::vector<std::byte> before;  // the model of the candidate before
+    for (const std::size_t candidate : chain) {
+      if (tells) options_.step(done_);
+      Judged& judged = judged_[candidate][static_cast<std::size_t>(fold)];
+      const double begin_s = base::now_s();
+      try {
+        TrainedState trained = train(setting_, learner(candidate, before), rest, threads);
+        if (trained.result.interrupted) {
+          interrupted_ = true;
+          return;
+        }
+        before = std::move(trained.file);
+        judged.rounds = static_cast<double>(trained.result.rounds);
+        judged.fell_short = trained.fell_short;
+        const data::SafetensorsFile file(before, kStateName);
+        judged.measures = setting_.entry.load_model(file)->evaluate(held_out, threads);
+      } catch (base::Error& error) {
+        throw error.in(folds_.count > 1 ? fmt::format("fold {} of {}", fold + 1, folds_.count)
+                                        : std::string("held-out rows"));
+      }
+      judged.seconds = base::now_s() - begin_s;
+      ++done_;
+    }
+  }
+
+  std::unique_ptr<learn::RoundLearner> learner(std::size_t candidate,
+                                               const std::vector<std::byte>& before) const {
+    const Json& parameters = parameters_[candidate];
+    if (before.empty()) return setting_.entry.make(parameters);
+    return setting_.entry.warm_start(data::SafetensorsFile(before, kStateName), parameters);
+  }
+
+  const Setting& setting_;
+  const std::vector<Json>& parameters_;
+  const data::Part& part_;
+  const Folds& folds_;
+  const HeldOutOptions& options_;
+  std::vector<std::vector<Judged>> judged_;
+  std::atomic<std::size_t> done_ = 0;
+  std::atomic<bool> interrupted_ = false;
+};
+
+}  // namespace
+
+std::vector<std::vector<Judged>> compare_held_out(const Setting& setting,
+                                                  const std::vector<Json>& parameters,
+                                                  const std::vector<Chain>& chains,
+                                                  const data::Part& part, const Folds& folds,
+                                                  const HeldOutOptions& options) {
+  return HeldOut(setting, parameters, part, folds, options).result(chains);
+}
+
+}  // namespace meanwhile::tune
