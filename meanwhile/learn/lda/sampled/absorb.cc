@@ -71,7 +71,7 @@ void Sampled::absorb_changes(const exchange::Update& total) {
     for (const Changes& of_shard : changes_) {
       for (std::uint32_t i = of_shard.start[word]; i < of_shard.start[word + 1]; ++i) {
         const Change& change = of_shard.changes[i];
-        if (change.from != kEmptySlot) row.add(change.from, -1);
+        if (change.from != kNoTopic) row.add(change.from, -1);
         row.add(change.to, 1);
       }
     }

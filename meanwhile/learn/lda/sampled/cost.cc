@@ -1,6 +1,6 @@
-// Cost of a round, from the shape of the data alone. How many tokens a stored count stands for is
-// not known before: two in most texts. A token takes as long as some 800 operations of a kernel
-// that computes, for any number of topics: it waits for memory.
+// What a round costs, from the shape of the data alone. How many tokens a stored count stands for
+// is not known before: two in most texts. A token takes as long as some 1,000 operations of a
+// kernel that computes, for any number of topics: it waits for memory and for branches.
 #include <algorithm>
 
 #include "meanwhile/learn/lda/sampled/sampled.h"
@@ -10,11 +10,11 @@ namespace meanwhile::learn::lda::sampled {
 namespace {
 
 constexpr double kTokensOfCount = 2;  // of a stored count
-constexpr double kOperations = 100;   // of a token and sweep
-constexpr double kFirstWork = 7;      // sweeps over tokens that have no topics yet
+constexpr double kOperations = 1000;  // of a token and step
+constexpr double kFirstWork = 9;      // steps of tokens that have no topics yet
 constexpr double kCounting = 4;       // of a stored value that is only counted
 constexpr double kPageBytes = 72;     // of an update: a page and its number
-constexpr double kCountBytes = 40;    // of a pair of word and topic: list, slots
+constexpr double kCountBytes = 16;    // of a pair of word and topic: before and after
 
 }  // namespace
 

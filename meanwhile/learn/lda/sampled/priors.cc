@@ -27,7 +27,39 @@ double slope_of_log_gamma(double x) {
   return std::log(x) - 0.5 / x - r * (1. / 12 - r * (1. / 120 - r * (1. / 252 - r / 240))) - sum;
 }
 
+constexpr std::size_t kFactors = 32;  // of a product, before its logarithm is taken
+
 }  // namespace
+
+TopicSummer::TopicSummer(std::span<const double> alpha) : alpha_(alpha), tokens_(alpha.size(), 0) {
+  for (const double each : alpha) alpha_sum_ += each;
+  sums_.of_topics.assign(alpha.size(), 0.0);
+}
+
+template <class Topic>
+void TopicSummer::add(std::span<const Topic> topics) {
+  if (topics.empty()) return;
+  double product = 1, norm_product = 1;
+  std::size_t factors = 0;
+  double tokens = 0;
+  for (const Topic topic : topics) {
+    const double weight = alpha_[topic] + tokens_[topic]++;
+    const double all = alpha_sum_ + tokens++;
+    sums_.of_topics[topic] += 1 / weight;
+    sums_.norm += 1 / all;
+    product *= weight;
+    norm_product *= all;
+    if (++factors < kFactors) continue;
+    sums_.log_p += std::log(product) - std::log(norm_product);
+    product = norm_product = 1;
+    factors = 0;
+  }
+  sums_.log_p += std::log(product) - std::log(norm_product);
+  for (const Topic topic : topics) tokens_[topic] = 0;
+}
+
+template void TopicSummer::add(std::span<const std::uint16_t> topics);
+template void TopicSummer::add(std::span<const std::uint32_t> topics);
 
 WordSums word_sums(const WordTopics& words, double eta, base::ThreadPool& pool) {
   // log Gamma(count + eta) / Gamma(eta), and its derivative.

@@ -2,14 +2,37 @@
 // of Minka, "Estimating a Dirichlet distribution" (2000), on counts alone.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "meanwhile/base/parallel.h"
-#include "meanwhile/learn/lda/sampled/chain.h"
 #include "meanwhile/learn/lda/sampled/word_topics.h"
 
 namespace meanwhile::learn::lda::sampled {
+
+// What is asked of documents' topics; sums of documents add.
+struct TopicSums {
+  double log_p = 0;               // of the topics given alpha
+  double norm = 0;                // sum over i < tokens of 1 / (sum of alpha + i)
+  std::vector<double> of_topics;  // by topic: sum over i < N_k of 1 / (alpha_k + i)
+};
+
+// Adds up documents. Thread safety: none.
+class TopicSummer {
+ public:
+  explicit TopicSummer(std::span<const double> alpha);
+  // `topics`: of the document's tokens; std::uint16_t or std::uint32_t.
+  template <class Topic>
+  void add(std::span<const Topic> topics);
+  const TopicSums& sums() const { return sums_; }
+
+ private:
+  const std::span<const double> alpha_;
+  double alpha_sum_ = 0;
+  std::vector<std::uint32_t> tokens_;  // of the present document, by topic
+  TopicSums sums_;
+};
 
 struct WordSums {
   double log_p = 0;  // of the words given topics and eta

@@ -74,17 +74,21 @@ void Sampled::attach(const Attachment& attachment) {
   const std::size_t shards = job_.part->shards.size();
   blocks_.assign(shards, {});
   tokens_.assign(shards, 0);
+  std::vector<std::uint64_t> longest(shards, 0);
   job_.pool->run(static_cast<std::int64_t>(shards), [&](std::int64_t task, int) {
     const auto s = static_cast<std::size_t>(task);
     Document<float> document;
     for (const data::RowRange& rows : job_.part->shards[s].blocks) {
       blocks_[s].push_back({rows, tokens_[s]});
       for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-        tokens_[s] += tokens_of(data.x, row, document);
+        const std::uint64_t tokens = tokens_of(data.x, row, document);
+        longest[s] = std::max(longest[s], tokens);
+        tokens_[s] += tokens;
       }
       job_.leave(rows);
     }
   });
+  longest_ = static_cast<std::int64_t>(*std::max_element(longest.begin(), longest.end()));
   changes_.assign(job_.alone ? shards : 0, {});
   if (progress_.stage == StageName::kTrain) end_when_done();
   begin();

@@ -93,7 +93,7 @@ class Sampled final : public RoundLearner {
   };
 
   void work_count(int shard, exchange::Update& update) const;
-  template <class Topic>
+  template <class Topic, class Count>
   void work_topics(int shard, std::span<Topic> topics, exchange::Update& update);
   void work_score(int shard, exchange::Update& update) const;
   void absorb_count(const exchange::Update& total);
@@ -118,6 +118,7 @@ class Sampled final : public RoundLearner {
   std::unique_ptr<base::ThreadPool> own_pool_;  // where none was given
   std::vector<std::vector<Block>> blocks_;      // of shards held here
   std::vector<std::uint64_t> tokens_;           // of each shard held here
+  std::int64_t longest_ = 0;                    // document held here, in tokens
   std::int64_t rounds_a_pass_ = 1;
   std::vector<std::int64_t> parts_;  // documents, of all shards, that have topics after each part
   std::vector<Changes> changes_;     // by shard, where all are here

@@ -1,5 +1,5 @@
 // Blocks of words are made anew side by side; what they hold depends on the counts alone. Memory:
-// 8 bytes a count, 16 to 32 for its slot, and 2 (4) for each token's topic in the list.
+// 8 bytes a count, and 2 (4) for each token's topic in the list.
 #include "meanwhile/learn/lda/sampled/word_topics.h"
 
 #include <algorithm>
@@ -10,13 +10,6 @@
 #include "meanwhile/base/error.h"
 
 namespace meanwhile::learn::lda::sampled {
-
-namespace {
-
-constexpr std::uint64_t kHash = 0x9E3779B97F4A7C15;
-constexpr std::uint64_t kInOrder = std::uint64_t{1} << 32;  // slot k is of topic k
-
-}  // namespace
 
 WordTopics::WordTopics(std::size_t words, std::size_t topics)
     : words_(words),
@@ -127,63 +120,28 @@ void WordTopics::make_lists(std::size_t number, double eta) {
       row.listed = block.long_list.data() + first;
     }
     const Share share = share_of(of_word, K * eta, topics_);
+    row.drawn = nullptr;
+    row.aliases = nullptr;
     row.list_share = share.bits;
     row.list_scale = share.scale;
     row.rest_scale = share.rest_scale;
   }
 }
 
-void WordTopics::make_slots(std::size_t number, double eta) {
-  Block& block = blocks_[number];
-  const auto none = static_cast<float>(eta);
-  std::vector<std::size_t> first;
-  block.slots.clear();
-  for (std::size_t at = 0; at < words_of(number); ++at) {
-    const std::size_t count = block.start[at + 1] - block.start[at];
-    const std::size_t room = std::bit_ceil(2 * count + 1);
-    WordRow& row = rows_[number * kBlockWords + at];
-    first.push_back(block.slots.size());
-    row.aliases = nullptr;
-    const bool in_order = room >= topics_;
-    row.spread = in_order ? kInOrder : kHash;
-    row.mask =
-        in_order ? std::numeric_limits<std::uint32_t>::max() : static_cast<std::uint32_t>(room - 1);
-    block.slots.resize(first.back() + (in_order ? topics_ : room), {kEmptySlot, none});
-    WeightSlot* const slots = block.slots.data() + first.back();
-    for (std::size_t k = 0; in_order && k < topics_; ++k) {
-      slots[k].topic = static_cast<std::uint32_t>(k);
-    }
-    for (std::size_t i = block.start[at]; i < block.start[at + 1]; ++i) {
-      const std::uint32_t topic = block.topics[i];
-      std::uint32_t to = static_cast<std::uint32_t>(topic * row.spread >> 32) & row.mask;
-      while (slots[to].topic != topic && slots[to].topic != kEmptySlot) to = (to + 1) & row.mask;
-      slots[to] = {topic, static_cast<float>(block.counts[i] + eta)};
-    }
-  }
-  for (std::size_t at = 0; at < first.size(); ++at) {
-    rows_[number * kBlockWords + at].slots = block.slots.data() + first[at];
-  }
-}
-
 void WordTopics::prepare(base::ThreadPool& pool, double eta) {
-  pool.run(static_cast<std::int64_t>(blocks_.size()), [&](std::int64_t block, int) {
-    make_slots(static_cast<std::size_t>(block), eta);
-    make_lists(static_cast<std::size_t>(block), eta);
-  });
-  scales_.resize(topics_);
-  const double prior = static_cast<double>(words_) * eta;
-  for (std::size_t k = 0; k < topics_; ++k) {
-    scales_[k] = static_cast<float>(1 / (static_cast<double>(totals_[k]) + prior));
-  }
+  eta_ = eta;
+  pool.run(static_cast<std::int64_t>(blocks_.size()),
+           [&](std::int64_t block, int) { make_lists(static_cast<std::size_t>(block), eta); });
 }
 
 void WordTopics::prepare_drawn(base::ThreadPool& pool, double eta, const base::Random& random) {
+  eta_ = eta;
   std::vector<std::vector<double>> sums(blocks_.size(), std::vector<double>(topics_, 0.0));
   const auto tasks = static_cast<std::int64_t>(blocks_.size());
   pool.run(tasks, [&](std::int64_t task, int) {
     const auto number = static_cast<std::size_t>(task);
     Block& block = blocks_[number];
-    block.slots.resize(words_of(number) * topics_);
+    block.drawn.resize(words_of(number) * topics_);
     std::vector<double> shapes(topics_);
     for (std::size_t at = 0; at < words_of(number); ++at) {
       const std::size_t word = number * kBlockWords + at;
@@ -193,7 +151,7 @@ void WordTopics::prepare_drawn(base::ThreadPool& pool, double eta, const base::R
       }
       for (std::size_t k = 0; k < topics_; ++k) {
         const double weight = draw_gamma(shapes[k], random, word * topics_ + k);
-        block.slots[at * topics_ + k] = {static_cast<std::uint32_t>(k), static_cast<float>(weight)};
+        block.drawn[at * topics_ + k] = static_cast<float>(weight);
         sums[number][k] += weight;
       }
     }
@@ -206,26 +164,23 @@ void WordTopics::prepare_drawn(base::ThreadPool& pool, double eta, const base::R
     const auto number = static_cast<std::size_t>(task);
     Block& block = blocks_[number];
     block.aliases.clear();
-    block.aliases.reserve(block.slots.size());
+    block.aliases.reserve(block.drawn.size());
     std::vector<double> weights(topics_);
     for (std::size_t at = 0; at < words_of(number); ++at) {
-      WeightSlot* const slots = block.slots.data() + at * topics_;
+      float* const drawn = block.drawn.data() + at * topics_;
       for (std::size_t k = 0; k < topics_; ++k) {
-        if (norms[k] > 0) slots[k].weight = static_cast<float>(slots[k].weight / norms[k]);
-        weights[k] = slots[k].weight;
+        if (norms[k] > 0) drawn[k] = static_cast<float>(drawn[k] / norms[k]);
+        weights[k] = drawn[k];
       }
       const std::vector<Alias> aliases = aliases_of(weights);
       WordRow& row = rows_[number * kBlockWords + at];
-      row.slots = slots;
+      row.drawn = drawn;
       row.aliases = block.aliases.data() + block.aliases.size();
       block.aliases.insert(block.aliases.end(), aliases.begin(), aliases.end());
-      row.spread = kInOrder;
-      row.mask = std::numeric_limits<std::uint32_t>::max();
       row.list_share = 0;
       row.rest_scale = share_of(0, 1, topics_).rest_scale;
     }
   });
-  scales_.assign(topics_, 1);
 }
 
 }  // namespace meanwhile::learn::lda::sampled

@@ -1,10 +1,9 @@
 // How often each word has each topic, and what a sampler reads of that: the only place that knows
 // how these counts lie in memory.
 //
-// A word's counts are a list of (topic, count), ascending. Made from it for sampling: a table of
-// weights, by topic (an array where most topics have some, a hash table otherwise), and the topics
-// of all its tokens one after the other, so that a token at random has topic k with a probability
-// in proportion to the count. All of it costs what the counts of the word do, never words x topics.
+// A word's counts are a list of (topic, count), ascending. Made from it for sampling: the topics of
+// all its tokens one after the other, so that a token at random has topic k with a probability in
+// proportion to the count. All of it costs what the counts of the word do, never words x topics.
 #pragma once
 
 #include <cstddef>
@@ -21,32 +20,15 @@ namespace meanwhile::learn::lda::sampled {
 
 // Topics are held as uint16 up to so many.
 inline constexpr std::int64_t kMostShortTopics = 1 << 16;
+inline constexpr std::uint32_t kNoTopic = 0xffffffff;
 
-struct WeightSlot {
-  std::uint32_t topic;
-  float weight;
-};
-inline constexpr std::uint32_t kEmptySlot = 0xffffffff;  // has the weight of a count of 0
-
-// A word, ready for sampling. Borrowed from WordTopics.
-struct alignas(64) WordRow {
-  const WeightSlot* slots = nullptr;
+// Proposals of topics for a word. Borrowed from WordTopics.
+struct WordRow {
   const void* listed = nullptr;    // its tokens' topics: uint16 or uint32
-  const Alias* aliases = nullptr;  // of weights that were drawn; topics are proposed by them then
-  std::uint64_t spread = 0;        // topic * spread >> 32 is its first slot, under the mask
+  const float* drawn = nullptr;    // weights that were drawn, by topic
+  const Alias* aliases = nullptr;  // of these weights; topics are proposed by them then
   std::uint64_t list_scale = 0, rest_scale = 0;
-  std::uint32_t mask = 0;
   std::uint32_t list_share = 0;  // of 2^32: random bits below it choose a token of the list
-
-  const WeightSlot* slot(std::uint32_t topic) const {
-    return slots + (static_cast<std::uint32_t>(topic * spread >> 32) & mask);
-  }
-  // A topic's weight is in proportion to the word's probability there, times the topic's scale.
-  float weight(std::uint32_t topic) const {
-    std::uint32_t at = static_cast<std::uint32_t>(topic * spread >> 32) & mask;
-    while (slots[at].topic != topic && slots[at].topic != kEmptySlot) at = (at + 1) & mask;
-    return slots[at].weight;
-  }
 };
 
 // The counts of one word while they change.
@@ -97,17 +79,16 @@ class WordTopics {
   void apply(base::ThreadPool& pool,
              const std::function<void(std::size_t word, RowBuilder& builder)>& changes);
 
-  // Makes rows for sampling: the weight of (word, topic) is count + eta, the scale of a topic 1 /
-  // (its tokens + words x eta).
+  // Makes rows for sampling: topics are proposed in proportion to count + eta.
   void prepare(base::ThreadPool& pool, double eta);
   // The same, but the words' probabilities in each topic are drawn from their posterior,
   // Dirichlet(counts + eta), and proposals follow them: what depends on counts any further would
-  // depend on the topics that are to be drawn. Costs words x topics draws, and 16 bytes each.
+  // depend on the topics that are to be drawn. Costs words x topics draws, and 12 bytes each.
   void prepare_drawn(base::ThreadPool& pool, double eta, const base::Random& random);
 
   // REQUIRES: prepared, and not changed since.
   const WordRow& row(std::size_t word) const { return rows_[word]; }
-  std::span<const float> scales() const { return scales_; }
+  double eta() const { return eta_; }
 
   // Calls use(first word, one past the last, number of the block) for all words, side by side.
   static constexpr std::size_t kBlockWords = 256;
@@ -117,7 +98,7 @@ class WordTopics {
   struct Block {
     std::vector<std::size_t> start;  // by word of the block, and the end
     std::vector<std::uint32_t> topics, counts;
-    std::vector<WeightSlot> slots;
+    std::vector<float> drawn;
     std::vector<std::uint16_t> short_list;
     std::vector<std::uint32_t> long_list;
     std::vector<Alias> aliases;
@@ -125,13 +106,12 @@ class WordTopics {
   void add_totals();
   std::size_t words_of(std::size_t block) const;
   void make_lists(std::size_t block, double eta);
-  void make_slots(std::size_t block, double eta);
 
   std::size_t words_ = 0, topics_ = 0;
   std::vector<Block> blocks_;
   std::vector<std::int64_t> totals_;
   std::vector<WordRow> rows_;
-  std::vector<float> scales_;
+  double eta_ = 0;
 };
 
 }  // namespace meanwhile::learn::lda::sampled

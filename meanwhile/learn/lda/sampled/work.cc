@@ -8,12 +8,14 @@
 #include "meanwhile/learn/lda/documents.h"
 #include "meanwhile/learn/lda/sampled/layout.h"
 #include "meanwhile/learn/lda/sampled/sampled.h"
+#include "meanwhile/learn/lda/sampled/tile.h"
 
 namespace meanwhile::learn::lda::sampled {
 
 namespace {
 
-constexpr std::int64_t kFirstSweeps = 6;  // of a document that has no topics yet
+constexpr std::uint64_t kFirstSweeps = 2, kFirstSteps = 4;  // of documents without topics
+constexpr std::size_t kTileTokens = 1 << 20;                // fewer, and one document more
 
 }  // namespace
 
@@ -25,51 +27,42 @@ class Sampled::Recorder {
     if (learner.job_.alone) list_ = &learner.changes_[static_cast<std::size_t>(shard)];
   }
 
-  // Topics of one document, before (none: it had none) and after.
-  template <class Topic>
-  void add(const Document<float>& document, std::span<const Topic> before,
-           std::span<const Topic> after) {
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < document.words.size(); ++i) {
-      const auto word = static_cast<std::uint32_t>(document.words[i]);
-      const std::size_t end = at + static_cast<std::size_t>(document.counts[i]);
-      for (; at < end; ++at) {
-        const std::uint32_t from = before.empty() ? kEmptySlot : before[at], to = after[at];
-        if (from == to) continue;
-        ++changed_;
-        if (list_ != nullptr) {
-          in_order_.push_back({word, {from, to}});
-          continue;
-        }
-        if (from != kEmptySlot) learner_.pages_.add(update_, kChanges, word, from, -1);
-        learner_.pages_.add(update_, kChanges, word, to, 1);
+  std::vector<TopicChange>& changes() { return changes_; }
+  std::int64_t changed() const { return changed_ + std::ssize(changes_); }
+
+  // A tile is done.
+  void pass_on() {
+    if (list_ != nullptr) return;
+    for (const TopicChange& change : changes_) {
+      if (change.from != kNoTopic) {
+        learner_.pages_.add(update_, kChanges, change.word, change.from, -1);
       }
+      learner_.pages_.add(update_, kChanges, change.word, change.to, 1);
     }
+    changed_ += std::ssize(changes_);
+    changes_.clear();
   }
-  std::int64_t changed() const { return changed_; }
 
   void end() {
     if (list_ == nullptr) return;
     std::vector<std::uint32_t>& start = list_->start;
     start.assign(learner_.V() + 1, 0);
-    for (const auto& [word, change] : in_order_) ++start[word];
+    for (const TopicChange& change : changes_) ++start[change.word];
     std::uint32_t sum = 0;
     for (std::uint32_t& each : start) sum += std::exchange(each, sum);
-    list_->changes.resize(in_order_.size());
-    for (const auto& [word, change] : in_order_) list_->changes[start[word]++] = change;
+    list_->changes.resize(changes_.size());
+    for (const TopicChange& change : changes_) {
+      list_->changes[start[change.word]++] = {change.from, change.to};
+    }
     for (std::size_t w = learner_.V(); w > 0; --w) start[w] = start[w - 1];
     start[0] = 0;
   }
 
  private:
-  struct OfWord {
-    std::uint32_t word;
-    Change change;
-  };
   Sampled& learner_;
   exchange::Update& update_;
   Changes* list_ = nullptr;
-  std::vector<OfWord> in_order_;
+  std::vector<TopicChange> changes_;
   std::int64_t changed_ = 0;
 };
 
@@ -94,9 +87,16 @@ void Sampled::work(int shard, ShardMemory& memory, exchange::Update& update) {
   if (progress_.stage == StageName::kCount) return work_count(shard, update);
   if (progress_.stage == StageName::kScore) return work_score(shard, update);
   if (parameters_.n_topics <= kMostShortTopics) {
-    work_topics(shard, memory.tensor<std::uint16_t>(kTopicsOfTokens), update);
+    const std::span<std::uint16_t> topics = memory.tensor<std::uint16_t>(kTopicsOfTokens);
+    const auto most = static_cast<std::uint64_t>(std::max(parameters_.n_topics, longest_));
+    if (most <= kMostShortCount) {
+      work_topics<std::uint16_t, ShortCount>(shard, topics, update);
+    } else {
+      work_topics<std::uint16_t, LongCount>(shard, topics, update);
+    }
   } else {
-    work_topics(shard, memory.tensor<std::uint32_t>(kTopicsOfTokens), update);
+    work_topics<std::uint32_t, LongCount>(shard, memory.tensor<std::uint32_t>(kTopicsOfTokens),
+                                          update);
   }
 }
 
@@ -116,20 +116,41 @@ void Sampled::work_count(int shard, exchange::Update& update) const {
   }
 }
 
-template <class Topic>
+template <class Topic, class Count>
 void Sampled::work_topics(int s, std::span<Topic> topics, exchange::Update& update) {
   const bool first = progress_.stage == StageName::kFirst;
   const data::RowRange range = rows_of_round(s);
   const std::int64_t number = first ? 0 : progress_.pass + 1;
   const base::Random random(job_.seed, base::Purpose::kSample, static_cast<std::uint32_t>(s),
                             static_cast<std::uint32_t>(number));
-  Chain<Topic> chain(counts_, alpha_, alias_);
+  const Bits bits(random);
+  Tile<Topic, Count> tile(counts_, alpha_, alias_, parameters_.exact);
   Recorder recorder(*this, s, update);
-  TopicSums sums;
-  sums.of_topics.assign(K(), 0.0);
+  TopicSummer summer(alpha_);
   Document<float> document;
-  std::vector<Topic> before;
-  std::uint64_t tokens = 0;
+  std::uint64_t tokens = 0, tile_at = 0;
+  const auto draw = [&] {
+    const std::span<Topic> mine = topics.subspan(tile_at, tile.tokens());
+    if (first && counts_.held() == 0) {
+      // Documents that have a topic each tell topics apart.
+      tile.for_documents([&](std::size_t at, std::size_t size) {
+        const auto topic = static_cast<Topic>(random.below(1 + tile_at + at, K()));
+        std::fill_n(mine.begin() + static_cast<std::ptrdiff_t>(at), size, topic);
+      });
+      tile.add_all(mine, recorder.changes());
+    } else if (first) {
+      tile.begin(mine, bits, tile_at, kFirstSweeps, kFirstSteps, recorder.changes());
+    } else {
+      const auto steps = static_cast<std::uint64_t>(parameters_.sweeps);
+      tile.draw(mine, bits, tile_at, steps, recorder.changes());
+    }
+    recorder.pass_on();
+    tile.for_documents([&](std::size_t at, std::size_t size) {
+      summer.add(std::span<const Topic>(mine.subspan(at, size)));
+    });
+    tokens += tile.tokens();
+    tile.clear();
+  };
   std::int64_t position = 0;
   for (const Block& block : blocks_[static_cast<std::size_t>(s)]) {
     const std::int64_t rows = block.rows.end - block.rows.begin;
@@ -139,29 +160,19 @@ void Sampled::work_topics(int s, std::span<Topic> topics, exchange::Update& upda
       const std::int64_t place = position + row - block.rows.begin;
       if (place >= range.end) break;
       read_document(job_.part->data.x, row, document);
-      const auto size = static_cast<std::size_t>(document.tokens);
-      const std::span<Topic> mine = topics.subspan(at, size);
-      at += size;
-      if (place < range.begin) continue;
-      const std::uint64_t token = at - size;
-      if (first && counts_.held() == 0) {
-        // Documents that have a topic each tell topics apart.
-        std::fill(mine.begin(), mine.end(), static_cast<Topic>(random.below(token, K())));
-      } else if (first) {
-        chain.begin(document, mine, random, token);
-        chain.draw(document, mine, random, token, kFirstSweeps);
-      } else {
-        before.assign(mine.begin(), mine.end());
-        chain.draw(document, mine, random, token, parameters_.sweeps);
+      if (place >= range.begin) {
+        if (tile.tokens() == 0) tile_at = at;
+        tile.add(document);
+        if (tile.tokens() >= kTileTokens) draw();
       }
-      recorder.template add<Topic>(document, before, mine);
-      chain.add_sums(mine, sums);
-      tokens += size;
+      at += static_cast<std::uint64_t>(document.tokens);
     }
     if (used) job_.leave(block.rows);
     position += rows;
   }
+  if (tile.tokens() > 0) draw();
   recorder.end();
+  const TopicSums& sums = summer.sums();
   const std::span<double> rest = update.dense<double>(kRest);
   rest[kTokens] = static_cast<double>(tokens);
   rest[kChanged] = static_cast<double>(recorder.changed());

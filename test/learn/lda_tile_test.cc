@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/learn/lda/sampled/chain.h"
 #include "meanwhile/learn/lda/sampled/page_changes.h"
 #include "meanwhile/learn/lda/sampled/priors.h"
+#include "meanwhile/learn/lda/sampled/tile.h"
 
 namespace meanwhile::learn::lda::sampled {
 namespace {
@@ -69,22 +69,25 @@ double log_joint(const Words& words, const Topics& topics) {
   return log_p;
 }
 
-// One round of the exact sampler.
-void draw_round(const Words& words, Topics& topics, std::uint32_t round, base::ThreadPool& pool) {
+// One round: by weights that are drawn, or by the counts themselves with several steps a token.
+void draw_round(const Words& words, Topics& topics, std::uint32_t round, base::ThreadPool& pool,
+                bool drawn = true) {
   WordTopics counts = counts_of(words, topics, pool);
-  counts.prepare_drawn(pool, kEta, base::Random(7, base::Purpose::kSample, 1, round));
-  const std::vector<Alias> alias = aliases_of(kAlpha);
-  Chain<std::uint16_t> chain(counts, kAlpha, alias);
-  const base::Random random(7, base::Purpose::kSample, 0, round);
-  std::size_t at = 0;
-  for (const auto& document : words) {
-    chain.draw(document_of(document), std::span(topics).subspan(at, document.size()), random, at,
-               1);
-    at += document.size();
+  if (drawn) {
+    counts.prepare_drawn(pool, kEta, base::Random(7, base::Purpose::kSample, 1, round));
+  } else {
+    counts.prepare(pool, kEta);
   }
+  const std::vector<Alias> alias = aliases_of(kAlpha);
+  Tile<std::uint16_t, ShortCount> tile(counts, kAlpha, alias, drawn);
+  for (const auto& document : words) tile.add(document_of(document));
+  std::vector<TopicChange> changes;
+  const Bits bits(base::Random(7, base::Purpose::kSample, 0, round));
+  tile.draw(topics, bits, 0, drawn ? 1 : 4, changes);
 }
 
-TEST(LdaChain, VisitsTopicsAsOftenAsThePosteriorSays) {
+// Half of the sum of differences between how often states are visited and their probabilities.
+double distance_to_the_posterior(bool drawn) {
   const Words words = {{0, 0, 2}, {1, 2}, {0, 1}};
   constexpr std::size_t kTokens = 7, kStates = 1 << kTokens;
   const auto state_of = [](const Topics& topics) {
@@ -106,31 +109,35 @@ TEST(LdaChain, VisitsTopicsAsOftenAsThePosteriorSays) {
   std::vector<double> visits(kStates, 0.0);
   Topics topics(kTokens, 0);
   for (std::uint32_t round = 0; round < kRounds; ++round) {
-    draw_round(words, topics, round, pool);
+    draw_round(words, topics, round, pool, drawn);
     visits[state_of(topics)] += 1.0 / kRounds;
   }
   double distance = 0;
   for (std::size_t state = 0; state < kStates; ++state) {
     distance += std::abs(visits[state] - exact[state] / sum) / 2;
   }
-  // Independent draws would be 0.009 apart; topics that ignore the prior are 0.2 apart.
-  EXPECT_LT(distance, 0.02);
+  return distance;
+}
+
+// Independent draws would be 0.009 apart; topics that ignore the prior are 0.2 apart.
+TEST(LdaTile, VisitsTopicsAsOftenAsThePosteriorSays) {
+  EXPECT_LT(distance_to_the_posterior(true), 0.02);
+}
+
+// Counts that the tile keeps up to date: proposals alone follow the counts of the round before.
+TEST(LdaTile, ComesNearThePosteriorByItsOwnCounts) {
+  EXPECT_LT(distance_to_the_posterior(false), 0.04);
 }
 
 // Weights that do not change: a document's topics alone, by enumeration.
-void expect_topics_of_a_document(bool drawn) {
+TEST(LdaTile, LeavesTheTopicsOfADocumentAsDrawnWeightsHaveThem) {
   const Words words = {{0, 0, 1, 2, 2}};
   base::ThreadPool pool(1);
   const Words corpus = {{0, 0, 0, 0, 1, 1, 2, 2, 2}};
   WordTopics counts = counts_of(corpus, {0, 0, 0, 1, 1, 1, 0, 1, 1}, pool);
-  if (drawn) {
-    counts.prepare_drawn(pool, kEta, base::Random(5, base::Purpose::kSample, 1, 0));
-  } else {
-    counts.prepare(pool, kEta);
-  }
+  counts.prepare_drawn(pool, kEta, base::Random(5, base::Purpose::kSample, 1, 0));
   const auto weight = [&](std::int32_t word, std::size_t topic) {
-    const WordRow& row = counts.row(static_cast<std::size_t>(word));
-    return double{row.weight(static_cast<std::uint32_t>(topic))} * counts.scales()[topic];
+    return double{counts.row(static_cast<std::size_t>(word)).drawn[topic]};
   };
   constexpr std::size_t kTokens = 5, kStates = 1 << kTokens;
   std::vector<double> exact(kStates), visits(kStates, 0.0);
@@ -144,13 +151,15 @@ void expect_topics_of_a_document(bool drawn) {
   }
   const double sum = std::accumulate(exact.begin(), exact.end(), 0.0);
   const std::vector<Alias> alias = aliases_of(kAlpha);
-  Chain<std::uint16_t> chain(counts, kAlpha, alias);
+  Tile<std::uint16_t, ShortCount> tile(counts, kAlpha, alias, true);
+  tile.add(document_of(words[0]));
+  std::vector<TopicChange> changes;
   Topics topics(kTokens, 0);
   constexpr std::uint32_t kRounds = 400'000;
-  const Document<float> document = document_of(words[0]);
   for (std::uint32_t round = 0; round < kRounds; ++round) {
-    const base::Random random(3, base::Purpose::kSample, 0, round);
-    chain.draw(document, topics, random, 0, 1 + round % 2);
+    const Bits random(base::Random(3, base::Purpose::kSample, 0, round));
+    changes.clear();
+    tile.draw(topics, random, 0, 1, changes);
     std::size_t state = 0;
     for (std::size_t i = 0; i < kTokens; ++i) state |= std::size_t{topics[i]} << i;
     visits[state] += 1.0 / kRounds;
@@ -160,17 +169,9 @@ void expect_topics_of_a_document(bool drawn) {
   }
 }
 
-TEST(LdaChain, LeavesTheTopicsOfADocumentAsTheWeightsHaveThem) {
-  expect_topics_of_a_document(false);
-}
-
-TEST(LdaChain, LeavesTheTopicsOfADocumentAsDrawnWeightsHaveThem) {
-  expect_topics_of_a_document(true);
-}
-
 // Geweke, "Getting it right" (2004): topics and words drawn from the prior have the distribution of
 // a chain that draws topics given words and words given topics in turn.
-TEST(LdaChain, PassesGewekesTest) {
+TEST(LdaTile, PassesGewekesTest) {
   constexpr std::array<std::size_t, 3> kLengths = {3, 2, 4};
   const base::Random random(11, base::Purpose::kUser, 0, 0);
   std::uint64_t next = 0;
@@ -247,21 +248,19 @@ TEST(LdaChain, PassesGewekesTest) {
   }
 }
 
-TEST(LdaChain, SumsAreThoseOfTheDefinition) {
+TEST(LdaTile, SumsAreThoseOfTheDefinition) {
   const Words words = {{0, 0, 2}, {1, 2, 2, 2}, {0, 1}};
   const Topics topics = {0, 1, 1, 0, 0, 1, 0, 1, 0};
   base::ThreadPool pool(1);
   WordTopics counts = counts_of(words, topics, pool);
   counts.prepare(pool, kEta);
-  const std::vector<Alias> alias = aliases_of(kAlpha);
-  Chain<std::uint16_t> chain(counts, kAlpha, alias);
-  TopicSums sums;
-  sums.of_topics.assign(kTopics, 0.0);
+  TopicSummer summer(kAlpha);
   std::size_t at = 0;
   for (const auto& document : words) {
-    chain.add_sums(std::span(topics).subspan(at, document.size()), sums);
+    summer.add(std::span<const std::uint16_t>(topics).subspan(at, document.size()));
     at += document.size();
   }
+  const TopicSums& sums = summer.sums();
   EXPECT_NEAR(sums.log_p + word_sums(counts, kEta, pool).log_p, log_joint(words, topics), 1e-12);
   // The derivative by the first alpha, of the documents' part.
   double slope = 0;
@@ -271,7 +270,52 @@ TEST(LdaChain, SumsAreThoseOfTheDefinition) {
   EXPECT_NEAR(sums.of_topics[0], slope, 1e-12);
 }
 
-TEST(LdaChain, PagesAddUpToTheChanges) {
+// Documents with few tokens have tables of topics, others an array; both may be short or long.
+template <class Topic, class Count>
+std::vector<TopicChange> changes_of(std::size_t topics, std::size_t tokens) {
+  base::ThreadPool pool(1);
+  std::vector<std::int32_t> words(tokens);
+  for (std::size_t i = 0; i < tokens; ++i)
+    words[i] = static_cast<std::int32_t>(i * kWords / tokens);
+  std::vector<Topic> of_tokens(tokens);
+  for (std::size_t i = 0; i < tokens; ++i) of_tokens[i] = static_cast<Topic>(i * 7 % topics);
+  WordTopics counts(kWords, topics);
+  counts.apply(pool, [&](std::size_t word, RowBuilder& row) {
+    for (std::size_t i = 0; i < tokens; ++i) {
+      if (words[i] == static_cast<std::int32_t>(word)) row.add(of_tokens[i], 1);
+    }
+  });
+  counts.prepare(pool, 0.1);
+  const std::vector<double> alpha(topics, 0.1);
+  const std::vector<Alias> alias = aliases_of(alpha);
+  Tile<Topic, Count> tile(counts, alpha, alias, false);
+  tile.add(document_of(words));
+  std::vector<TopicChange> changes;
+  tile.draw(of_tokens, Bits(base::Random(7, base::Purpose::kSample, 0, 0)), 0, 2, changes);
+  return changes;
+}
+
+TEST(LdaTile, ShortAndLongCountsDrawTheSame) {
+  for (const std::size_t topics : std::vector<std::size_t>{20, 3000}) {
+    const auto changes = changes_of<std::uint16_t, ShortCount>(topics, 300);
+    EXPECT_GT(changes.size(), 100U) << topics;
+    EXPECT_EQ(changes, (changes_of<std::uint16_t, LongCount>(topics, 300))) << topics;
+  }
+}
+
+TEST(LdaTile, BitsAreThoseOfOneBlockAtATime) {
+  const Bits bits(base::Random(5, base::Purpose::kSample, 2, 9));
+  for (const std::uint64_t first :
+       std::vector<std::uint64_t>{0, 7, (std::uint64_t{1} << 32) - 20, std::uint64_t{255} << 48}) {
+    std::vector<base::PhiloxBlock> blocks(45);
+    bits.blocks(first, blocks);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      EXPECT_EQ(blocks[i], bits.block(first + i)) << first << " + " << i;
+    }
+  }
+}
+
+TEST(LdaTile, PagesAddUpToTheChanges) {
   for (const std::size_t topics : std::vector<std::size_t>{1, 3, 70, 1000}) {
     // Lanes of 16 bits and of 32, and a word that no document has.
     const std::vector<double> word_counts = {32'767, 32'768, 0, 5};
@@ -304,14 +348,14 @@ TEST(LdaChain, PagesAddUpToTheChanges) {
   }
 }
 
-TEST(LdaChain, ACountBelowZeroIsRefused) {
+TEST(LdaTile, ACountBelowZeroIsRefused) {
   WordTopics counts(2, 3);
   base::ThreadPool pool(1);
   EXPECT_THROW(counts.apply(pool, [](std::size_t, RowBuilder& row) { row.add(1, -1); }),
                base::Error);
 }
 
-TEST(LdaChain, GammaVariatesHaveTheirMomentsAndAliasesTheirShares) {
+TEST(LdaTile, GammaVariatesHaveTheirMomentsAndAliasesTheirShares) {
   const base::Random random(1, base::Purpose::kUser, 0, 0);
   for (const double shape : {0.3, 1.0, 4.5}) {
     double mean = 0, square = 0;
