@@ -1,4 +1,4 @@
-// What a round costs, from the shape of the data alone. How many tokens a stored count stands for
+// The cost of a round, from the shape of the data alone. How many tokens a stored count stands for
 // is not known before: two in most texts. A token takes as long as some 1,000 operations of a
 // kernel that computes, for any number of topics: it waits for memory and for branches.
 #include <algorithm>

@@ -11,7 +11,7 @@
 
 namespace meanwhile::learn::lda::sampled {
 
-// What is asked of documents' topics; sums of documents add.
+// Sums over the topics of documents; sums of documents add.
 struct TopicSums {
   double log_p = 0;               // of the topics given alpha
   double norm = 0;                // sum over i < tokens of 1 / (sum of alpha + i)

@@ -228,7 +228,7 @@ std::uint32_t Tile<Topic, Count>::step(std::size_t i, std::span<Topic> topics) {
   totals_[topic] -= own_;
   Count* count = find(document, topic);
   --count->tokens;
-  // What the token itself adds to N proposes what it has, and the rest cancels.
+  // The token's own part of N proposes the topic that it has, and the rest cancels.
   std::uint32_t other = by_document(bits[0], document, topics);
   const double old = weights_[topic].now * totals_[other];
   const double now = weights_[other].now * totals_[topic];
