@@ -9,7 +9,7 @@ SEEDS ?= 100000
 .PHONY: help setup build arrow demo docs test wheel install fuzz fuzz-long chaos simulate bench-kmeans bench-linear bench-lda bench-lasso bench-exchange bench-links bench-storage bench-parse bench-table bench-graph bench-factorize bench-python bench-append bench-tune lab format clean
 
 help:
-	@echo 'make demo                        install what is missing, build, train on a real data set'
+	@echo 'make demo                        install what is missing, build, show what the program does'
 	@echo 'make test                        the same, and every test'
 	@echo 'make docs                        the documents as a site with search: build/site/html'
 	@echo 'make build                       the program: build/release/meanwhile'

@@ -6,7 +6,8 @@
 A link within the project must lead to a file, and its anchor to a heading there. A path in
 backticks with a folder and an ending of a source must exist, from the root, below meanwhile/ or
 beside the document. Lines have at most 100 characters, but for tables and links; README.md has at
-most 150 lines. CONTRIBUTING.md names every folder of the root.
+most 150 lines. CONTRIBUTING.md names every folder of the root, and names in
+doc/a-round.md are in the files that it numbers.
 """
 
 import re
@@ -46,6 +47,18 @@ def complaints_of(path, headings):
         yield f"{name}: {len(lines)} lines, at most {README_LINES} are allowed"
 
 
+def complaints_of_the_round():
+    """doc/a-round.md numbers files; names in what it says of a file must be in that file."""
+    for line in (markdown.ROOT / "doc/a-round.md").read_text().split("\n"):
+        if (row := re.match(r"\| \d+ \| \**`(\S+)`\** \| (.*) \|", line)) is None:
+            continue
+        source = markdown.ROOT / "meanwhile" / row[1]
+        text = "".join(path.read_text() for path in (source, source.with_suffix(".h")) if path.exists())
+        for name in re.findall(r"`(\w[\w:]*)(?:\(\))?`", row[2]):
+            if not re.search(rf"\b{name.rpartition('::')[2]}\b", text):
+                yield f"doc/a-round.md: {row[1]} does not name {name}"
+
+
 def main():
     known = {}
 
@@ -60,6 +73,7 @@ def main():
     folders = sorted({line.split("/")[0] for line in listed.split("\n") if "/" in line})
     complaints = [f"CONTRIBUTING.md: the folder {folder}/ is not named" for folder in folders
                   if f"`{folder}/`" not in named]
+    complaints += complaints_of_the_round()
     complaints += [line for path in paths for line in complaints_of(path, headings)]
     print(*complaints, sep="\n", end="\n" if complaints else "")
     print(f"form of {len(paths)} documents: {len(complaints)} complaints")
