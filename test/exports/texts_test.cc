@@ -17,7 +17,9 @@ namespace {
 TEST(Exports, LiteralsOfCHoldQuotesTrigraphsAndBytes) {
   EXPECT_EQ(c_literal("plain"), "\"plain\"");
   EXPECT_EQ(c_literal("a\"b\\c"), "\"a\\\"b\\\\c\"");
-  EXPECT_EQ(c_literal("??/"), "\"\\?\\?/\"");
+  EXPECT_EQ(c_literal("?"
+                      "?/"),
+            "\"\\?\\?/\"");
   EXPECT_EQ(c_literal("\xc3\xbc"
                       "1"),
             "\"\\303\\2741\"");  // octal: a digit behind it is no part of it
