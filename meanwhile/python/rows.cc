@@ -245,7 +245,7 @@ void add_rows(nb::module_& module) {
       .def_prop_ro("shape", &shape)
       .def_prop_ro("dtype",
                    [](const Rows& r) { return data::is_float32(r.data.x) ? "float32" : "float64"; })
-      .def_prop_ro("sparse", [](const Rows& r) { return data::is_sparse(r.data); })
+      .def_prop_ro("is_sparse", [](const Rows& r) { return data::is_sparse(r.data); })
       .def_prop_ro("stored", [](const Rows& r) { return data::stored(r.data.x); })
       .def_prop_ro("nbytes", [](const Rows& r) { return data::byte_size(r.data); })
       .def_prop_ro("feature_names", [](const Rows& r) { return r.data.feature_names; })

@@ -64,8 +64,11 @@ Result train(const std::string& learner, const Rows& rows, nb::handle parameters
   if (eval != nullptr) spec.eval_rows = eval->data;
   spec.read.normalize = normalize, spec.read.tfidf = tfidf;
   spec.seed = seed, spec.shards = shards;
-  if (deal && *deal != "blocks") {
-    throw Error(ErrorKind::kUsage, "`deal` is '{}'; it must be one of: blocks", *deal);
+  if (deal) {
+    spec.deal = data::deal_of(*deal);
+    if (!spec.deal) {
+      throw Error(ErrorKind::kUsage, "`deal` is '{}'; it must be one of: blocks, content", *deal);
+    }
   }
   if (start) spec.start = Model::share(start);
   spec.keeps_directory = !run_dir.is_none();

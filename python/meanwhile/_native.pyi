@@ -123,7 +123,7 @@ class Rows:
 
     shape: tuple[int, int]
     dtype: Literal["float32", "float64"]
-    sparse: bool
+    is_sparse: bool
     stored: int  # values stored
     nbytes: int
     feature_names: list[str]

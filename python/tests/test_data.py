@@ -78,7 +78,7 @@ def test_borrowed_sparse_values():
         matrix = scipy.sparse.random(50, 30, 0.1, 'csr', dtype=dtype, rng=np.random.default_rng(1))
         matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
         rows = _data.rows(matrix)
-        assert rows.sparse and rows.stored == matrix.nnz
+        assert rows.is_sparse and rows.stored == matrix.nnz
         assert rows.address == matrix.data.ctypes.data
         assert rows.sha256() == _data.rows(scipy.sparse.csr_array(matrix)).sha256()
 
