@@ -6,7 +6,7 @@ import io
 import random
 
 from arrow_files import reads_arrow
-from harness import expect, expect_equal
+from harness import expect, expect_equal, points, write_npy
 
 TEXTS = ("", "plain", "007", "a, b", 'said "yes"', "two\nlines", "Zürich", "日本", " blanks ", "1e5", "#5")
 
@@ -62,6 +62,18 @@ def check_every_form_holds_the_same(box):
         said = box.run(f"predict run {source} --out {name}").stderr
         expect(f"{name}: 3000 rows, column cluster\n" in said, said)
         answers[name] = (box / name).read_text().removeprefix("cluster\n")
+    expect_equal(answers)
+
+
+def check_a_scaled_model_of_an_array_takes_a_table(box):
+    values = points(300, 3, blobs=3)
+    write_npy(box / "x.npy", values, 300, 3)
+    rows = [",".join(map(str, values[i:i + 3])) for i in range(0, 900, 3)]
+    (box / "x.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
+    box.run("train kmeans x.npy --standardize --n-clusters 3 --quiet --out run")
+    answers = {"array": box.run("predict run x.npy").stdout, "table": box.run("predict run x.csv").stdout}
+    box.run("predict run x.csv --append --out out.csv")
+    answers["appended"] = "".join(line.rsplit(",", 1)[1] + "\n" for line in (box / "out.csv").read_text().splitlines()[1:])
     expect_equal(answers)
 
 

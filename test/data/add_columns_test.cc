@@ -89,7 +89,7 @@ TEST_F(AddColumnsTest, RecordsAreCopiedByteForByte) {
     expected = text + names + ",double" + line_end;
     text += names + line_end;
     // The last seeds give files of many chunks.
-    const int rows = seed < 36 ? 50 : 60'000;
+    const int rows = seed < 38 ? 50 : 60'000;
     for (int i = 0; i < rows; ++i) {
       if (draw() % 20 == 0) {
         const std::string between = draw() % 2 == 0 ? line_end : "# \"a comment" + line_end;

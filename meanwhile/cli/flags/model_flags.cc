@@ -96,7 +96,8 @@ ModelFlags::Input ModelFlags::find(const learn::LoadedModel& loaded, For use) co
                 loaded.entry->name, model_);
   }
   data::ReadOptions options = input_.options(threads_);
-  options.schema = loaded.table;
+  // A model of arrays knows how many columns there are, and no more.
+  if (loaded.table && loaded.table->unnamed == 0) options.schema = loaded.table;
   if (const auto vocabulary = loaded.model->vocabulary()) {
     // Text is counted with the words of the model.
     options.expect_documents = true;

@@ -217,6 +217,11 @@ class AddingFormat : public TextFormat<T> {
   // Looks at the start of a file; of the first one, makes the head of the output.
   FileFields begin(const CsvStart& start, bool has_mark, const std::string& name) {
     FileFields fields{columns_.keep == Kept::kNothing ? columns_.delimiter : start.delimiter, {}};
+    if (columns_.delimiter == '\t' && fields.delimiter != '\t') {
+      throw Error(ErrorKind::kUsage,
+                  "its fields are not separated by tabs, so its rows cannot be copied to a .tsv "
+                  "file; write .csv");
+    }
     std::vector<std::string> kept = start.names;
     if (columns_.keep != Kept::kRecords) kept.clear();
     for (const std::string& given : columns_.fields) {

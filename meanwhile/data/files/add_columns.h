@@ -33,7 +33,8 @@ struct AddColumns {
   Keep keep = Keep::kRecords;
   std::vector<std::string> fields = {};  // as options name columns (column_roles.h)
   std::vector<std::string> names;        // of the new columns
-  char delimiter = ',';                  // for kNothing; else it is that of the files
+  // For kNothing; else it is that of the files, which must be a tab if this is one.
+  char delimiter = ',';
   // Called by several threads at once.
   std::function<NewValues(const Dataset& rows)> make;
   // Called in order, by one thread at a time.
