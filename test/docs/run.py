@@ -12,7 +12,7 @@ first (changes.py). In shown output
     ...            alone on a line stands for any lines, at the end of a line for the rest of it
     ?              alone is replaced by the output with --update
 
-and times, dates, counts of threads and names of instruction sets are not compared. Comments:
+and times, dates, counts of threads, names of jobs and of instruction sets are not compared. Comments:
 
     <!-- not run: REASON -->     the next block is not run, and the reason is printed
     <!-- run: COMMAND -->        a command that readers need not see
@@ -43,6 +43,7 @@ CHANGING = [
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?Z?", "DATE"),
     (r"\b\d+(\.\d+)?(e-?\d+)? (us|ms|s|min|h)\b( \d+ (min|s)\b)?", "TIME"),
     (r"\b\d+ threads?\b", "THREADS"),
+    (r"\bjob [0-9a-f]{16}\b", "JOB"),  # a hash that the version of the program is in
     (r"\b(avx512_vnni|avx512|avx2|sse4|ssse3|baseline)\b", "INSTRUCTIONS"),
     (r"\b\d+(\.\d+)? (KB|MB|GB|MiB|GiB|kB)/s", "RATE"),
 ]
@@ -162,7 +163,9 @@ def check(path, program, update):
 
 def cut(line):
     """A line of output as documents show it: of 96 characters at most."""
-    return line if len(line) <= 96 else line[:92].rpartition(" ")[0] + " ..."
+    if len(line) <= 96 or " " not in line[:92].strip():
+        return line
+    return line[:92].rpartition(" ")[0] + " ..."
 
 
 def main():
