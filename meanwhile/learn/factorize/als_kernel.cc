@@ -121,8 +121,68 @@ HWY_INLINE void fetch_ahead(const RowList& list, std::size_t j) {
   }
 }
 
+// Rows of up to four vectors that have all lanes: four rows, p and `out` fit into the registers
+// together, so a row is read once, and `out` is written at the end. The sums are those of dot_four
+// and add_four.
+constexpr bool kHeld = kStep == kLanes;
+
+template <std::size_t kVectors>
+void project_held(const RowList& list, const float* p, const float* a, const float* b,
+                  float* products, float* out) {
+  const Tag d;
+  Vec direction[kVectors], sum[kVectors];
+  for (std::size_t k = 0; k < kVectors; ++k) {
+    direction[k] = hn::LoadU(d, p + k * kLanes);
+    sum[k] = hn::LoadU(d, out + k * kLanes);
+  }
+  for (std::size_t j = 0; j < list.count; j += 4) {
+    const float* rows[4];
+    fetch_ahead(list, j);
+    four_rows(list, j, rows);
+    Vec row[4][kVectors], dots[4];
+    for (std::size_t i = 0; i < 4; ++i) {
+      dots[i] = hn::Zero(d);
+      for (std::size_t k = 0; k < kVectors; ++k) {
+        row[i][k] = hn::LoadU(d, rows[i] + k * kLanes);
+        dots[i] = hn::Add(dots[i], hn::Mul(direction[k], row[i][k]));
+      }
+    }
+    fold_four(dots, products + j);
+    const std::size_t here = std::min<std::size_t>(4, list.count - j);
+    for (std::size_t i = 0; i < 4; ++i) {
+      float by = 0;
+      if (i < here) by = (b == nullptr ? 0 : b[j + i]) - a[j + i] * products[j + i];
+      const Vec all = hn::Set(d, by);
+      for (std::size_t k = 0; k < kVectors; ++k) {
+        sum[k] = hn::Add(sum[k], hn::Mul(all, row[i][k]));
+      }
+    }
+  }
+  for (std::size_t k = 0; k < kVectors; ++k) hn::StoreU(sum[k], d, out + k * kLanes);
+}
+
+template <std::size_t kVectors>
+void add_product_held(const float* matrix, const float* p, float* out) {
+  const Tag d;
+  Vec sum[kVectors];
+  for (std::size_t k = 0; k < kVectors; ++k) sum[k] = hn::LoadU(d, out + k * kLanes);
+  for (std::size_t i = 0; i < kVectors * kLanes; ++i) {
+    const Vec by = hn::Set(d, p[i]);
+    for (std::size_t k = 0; k < kVectors; ++k) {
+      sum[k] = hn::Add(sum[k], hn::Mul(by, hn::LoadU(d, matrix + (i * kVectors + k) * kLanes)));
+    }
+  }
+  for (std::size_t k = 0; k < kVectors; ++k) hn::StoreU(sum[k], d, out + k * kLanes);
+}
+
 void project_all(const RowList& list, const float* p, const float* a, const float* b,
                  float* products, float* out) {
+  if constexpr (kHeld) {
+    if (list.width == 4 * kLanes) return project_held<4>(list, p, a, b, products, out);
+    if (list.width == 3 * kLanes) return project_held<3>(list, p, a, b, products, out);
+    if (list.width == 2 * kLanes) return project_held<2>(list, p, a, b, products, out);
+    if (list.width == 1 * kLanes) return project_held<1>(list, p, a, b, products, out);
+  }
   const float* rows[4];
   for (std::size_t j = 0; j < list.count; j += 4) {
     fetch_ahead(list, j);
@@ -147,6 +207,10 @@ void multiply_all(const RowList& list, const float* p, float* products) {
 }
 
 void add_product_all(const float* matrix, std::size_t width, const float* p, float* out) {
+  if constexpr (kHeld) {
+    if (width == 4 * kLanes) return add_product_held<4>(matrix, p, out);
+    if (width == 2 * kLanes) return add_product_held<2>(matrix, p, out);
+  }
   for (std::size_t i = 0; i < width; i += 4) {
     const float* row = matrix + i * width;
     const float* const rows[4] = {row, row + width, row + 2 * width, row + 3 * width};
