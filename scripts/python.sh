@@ -96,7 +96,9 @@ test_wheel() {
   "$empty/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-index "$2"
   if "$empty/bin/python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
     echo "$venv/lib/python3.11/site-packages" >"$empty/lib/python3.11/site-packages/others.pth"
-    (cd python && env -i HOME="$HOME" PATH="$empty/bin" "$empty/bin/python" -m pytest -q tests)
+    # Not from the tree, whose package has no module.
+    local tests=$PWD/python/tests
+    (cd "$folder" && env -i HOME="$HOME" PATH="$empty/bin" "$empty/bin/python" -P -m pytest -q "$tests")
   else
     echo "$("$folder/stable/bin/python" -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))')" \
       >"$("$empty/bin/python" -c 'import site; print(site.getsitepackages()[0])')/others.pth"

@@ -58,12 +58,12 @@ const T* aligned(const Array& array, const char* name) {
   return values;
 }
 
-// The strides of one row or one column say nothing.
+// The strides of one row or one column say nothing, and those of no rows are 0.
 bool is_contiguous(const Array& array) {
+  if (array.size() == 0) return true;
   std::int64_t step = 1;
   for (std::size_t i = array.ndim(); i > 0; --i) {
     const auto size = static_cast<std::int64_t>(array.shape(i - 1));
-    if (size == 0) return true;
     if (size > 1 && array.stride(i - 1) != step) return false;
     step *= size;
   }

@@ -56,7 +56,7 @@ def test_every_layout(dtype):
                 continue
             rows = _data.rows(array)
             wide = np.dtype(dtype).kind != 'f' or np.dtype(dtype).itemsize > 4
-            expected = np.ascontiguousarray(np.asarray(array), np.float64 if wide else np.float32)
+            expected = np.array(array, np.float64 if wide else np.float32, order='C', subok=False)
             assert rows.shape == shape, name
             assert rows.dtype == expected.dtype.name, name
             assert rows.sha256() == _native.Rows.dense(expected).sha256(), name
