@@ -26,6 +26,8 @@ JobRecord example() {
                  {10, 0, 20},
                  true,
                  false,
+                 data::Deal::kContent,
+                 9,
                  "aa",
                  {0, 1},
                  {"no", "yes"},
