@@ -21,7 +21,7 @@ job=("kmeans" "$data" --label-column -1 --n-clusters 10 --n-init 4 --seed 7)
 
 title "1. Clusters: 1,797 images of handwritten digits, 8 x 8 pixels, without their labels"
 run train "${job[@]}" --quiet --out "$runs/threads"
-"$program" predict "$runs/threads" "$data" --label-column -1 --out "$runs/labels.txt"
+"$program" predict "$runs/threads" "$data" >"$runs/labels.txt"
 echo "images of the digit   0    1    2    3    4    5    6    7    8    9"
 paste -d, "$runs/labels.txt" <(zcat "$data" | awk -F, '{ print $NF }') |
   awk -F, '{ count[$1, $2 + 0]++ }
