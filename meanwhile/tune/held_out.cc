@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -12,6 +13,14 @@
 namespace meanwhile::tune {
 
 namespace {
+
+constexpr double kMostTol = 0.1;
+
+// The candidate before, in a chain.
+struct Before {
+  std::vector<std::byte> file = {};  // its model; empty: there is none
+  double first = 0, last = 0;        // objectives: of the first of the chain, and of its own
+};
 
 class HeldOut {
  public:
@@ -45,7 +54,7 @@ class HeldOut {
     if (interrupted_) return;
     const data::Part rest = outside(part_, folds_, fold);
     const data::Dataset held_out = inside(part_, folds_, fold);
-    std::vector<std::byte> before;  // the model of the candidate before
+    Before before;
     for (const std::size_t candidate : chain) {
       if (tells) options_.step(done_);
       Judged& judged = judged_[candidate][static_cast<std::size_t>(fold)];
@@ -56,10 +65,12 @@ class HeldOut {
           interrupted_ = true;
           return;
         }
-        before = std::move(trained.file);
+        if (before.file.empty()) before.first = trained.result.objective;
+        before.last = trained.result.objective;
+        before.file = std::move(trained.file);
         judged.rounds = static_cast<double>(trained.result.rounds);
         judged.fell_short = trained.fell_short;
-        const data::SafetensorsFile file(before, kStateName);
+        const data::SafetensorsFile file(before.file, kStateName);
         judged.measures = setting_.entry.load_model(file)->evaluate(held_out, threads);
       } catch (base::Error& error) {
         throw error.in(folds_.count > 1 ? fmt::format("fold {} of {}", fold + 1, folds_.count)
@@ -70,11 +81,19 @@ class HeldOut {
     }
   }
 
-  std::unique_ptr<learn::RoundLearner> learner(std::size_t candidate,
-                                               const std::vector<std::byte>& before) const {
-    const Json& parameters = parameters_[candidate];
-    if (before.empty()) return setting_.entry.make(parameters);
-    return setting_.entry.warm_start(data::SafetensorsFile(before, kStateName), parameters);
+  // The objective falls along a path of penalties, to almost nothing where classes can be told
+  // apart. A part of that is no more than what the first objective is exact to, and no held-out row
+  // can tell it: `tol` is a part of the first objective of the path.
+  std::unique_ptr<learn::RoundLearner> learner(std::size_t candidate, const Before& before) const {
+    Json parameters = parameters_[candidate];
+    if (before.file.empty()) return setting_.entry.make(parameters);
+    // A working set compares with the objective of a model without weights anyway.
+    const bool relative = base::text_or(parameters, "solver", "") != "working-set";
+    const double tol = relative ? base::number_or(parameters, "tol", 0) : 0;
+    if (tol > 0 && before.last > 0 && before.first > before.last) {
+      parameters["tol"] = std::min(std::max(tol, kMostTol), tol * before.first / before.last);
+    }
+    return setting_.entry.warm_start(data::SafetensorsFile(before.file, kStateName), parameters);
   }
 
   const Setting& setting_;
