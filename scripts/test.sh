@@ -45,7 +45,7 @@ step() {  # step NAME COMMAND...
 
 # The last line of a log that counts something, without decoration.
 counted() {
-  grep -E '(^|[^0-9])[0-9]+[^ ]* .*(passed|failed|tests|cases|commands|complaints|documents)' "$1" | tail -n 1 |
+  grep -E '(^|[^0-9])[0-9,]+ (tests?|cases|commands|passed|failed|complaints|kills|jobs|flips)( |,|:|\.|$)' "$1" | tail -n 1 |
     sed -E 's/^[^A-Za-z0-9]+//' | cut -c1-80 || true
 }
 
