@@ -5,11 +5,14 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import psi
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from ._base import RUN_CONSTRAINTS, MeanwhileEstimator, checked, only
+
+# The largest batch there is: one round a pass, however many documents there are.
+_ALL = 2**40
 
 
 class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -117,8 +120,8 @@ class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMi
         self.run_dir = run_dir
         self.callback = callback
 
-    def native_parameters(self, documents):
-        """The library's parameters for :meth:`fit` to so many documents."""
+    def native_parameters(self):
+        """The library's parameters for :meth:`fit`."""
         only(self, evaluate_every=[-1, 0], perp_tol=[0.1])
         parameters = {
             'n_topics': int(self.n_components),
@@ -136,11 +139,13 @@ class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMi
             'precision': 'single' if self.mean_change_tol >= 1e-4 else 'double',
         }
         if self.learning_method == 'batch':
-            return {**parameters, 'kappa': 0.0, 'batch_size': documents}
-        return {**parameters, **self._online(self.learning_offset + 1)}
-
-    def _online(self, tau0):
-        return {'kappa': float(self.learning_decay), 'tau0': float(tau0), 'batch_size': int(self.batch_size)}
+            return {**parameters, 'kappa': 0.0, 'batch_size': _ALL}
+        return {
+            **parameters,
+            'kappa': float(self.learning_decay),
+            'tau0': float(self.learning_offset + 1),
+            'batch_size': int(self.batch_size),
+        }
 
     def _checked_counts(self, X, whom, reset):
         dtype = [np.float64, np.float32] if reset else self.components_.dtype
@@ -152,7 +157,7 @@ class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMi
         """Learns topics from the counts of words (columns) in documents (rows)."""
         self._validate_params()
         X = self._checked_counts(X, 'LatentDirichletAllocation.fit', reset=True)
-        self._train(self._rows(X), self.native_parameters(X.shape[0]), seed=self._seed())
+        self._train(self._rows(X), self.native_parameters(), seed=self._seed())
         self.n_batch_iter_ = 1 + self.model_.rounds
         self.n_iter_ = int(self.max_iter)
         self._take_model(X.dtype)
@@ -162,18 +167,23 @@ class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMi
         """Goes on with the topics that were learned, by a step for each ``batch_size`` of these
         documents, which stand for ``total_samples``."""
         self._validate_params()
-        first = not hasattr(self, 'components_')
-        X = self._checked_counts(X, 'LatentDirichletAllocation.partial_fit', reset=first)
-        batches = 1 if first else self.n_batch_iter_
-        parameters = {
-            **self.native_parameters(X.shape[0]),
-            **self._online(self.learning_offset + batches),
-            'passes': 1,
-            'total_documents': float(self.total_samples),
-        }
-        self._train(self._rows(X), parameters, seed=self._seed(), start=None if first else self.model_)
-        self.n_batch_iter_ = batches + -(-X.shape[0] // int(self.batch_size))
+        start = getattr(self, 'model_', None)
+        X = self._checked_counts(X, 'LatentDirichletAllocation.partial_fit', reset=start is None)
         self.n_iter_ = getattr(self, 'n_iter_', 0)
+        for batch in gen_batches(X.shape[0], int(self.batch_size)):
+            batches = getattr(self, 'n_batch_iter_', 1) if start is not None else 1
+            parameters = {
+                **self.native_parameters(),
+                'kappa': float(self.learning_decay),
+                'tau0': float(self.learning_offset + batches),
+                'passes': 1,
+                'total_documents': float(self.total_samples),
+            }
+            if start is not None:  # the library keeps the size of batches: all of these fit into one
+                parameters['batch_size'] = start.parameters['batch_size']
+            self._train(self._rows(X[batch]), parameters, seed=self._seed(), start=start)
+            start = self.model_
+            self.n_batch_iter_ = batches + 1
         self._take_model(X.dtype)
         return self
 
