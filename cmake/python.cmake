@@ -14,9 +14,7 @@ find_package(nanobind CONFIG REQUIRED)
 
 nanobind_add_module(_native STABLE_ABI NB_STATIC ${python_sources})
 target_link_libraries(_native PRIVATE meanwhile_cli meanwhile_lib meanwhile_flags)
-target_compile_options(_native PRIVATE -O1)
 # The standard library is linked in, so that the module runs where that of the system is older; none of
-# its symbols meets those of another copy.
-target_link_options(_native PRIVATE -static-libstdc++ -static-libgcc LINKER:--exclude-libs,ALL
-  LINKER:--as-needed)
+# its symbols meets those of another copy. libgcc is not: from that of Debian 12 on, it needs glibc 2.35.
+target_link_options(_native PRIVATE -static-libstdc++ LINKER:--exclude-libs,ALL LINKER:--as-needed)
 install(TARGETS _native LIBRARY DESTINATION meanwhile COMPONENT python)
