@@ -18,6 +18,7 @@
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/data/digest.h"
 #include "meanwhile/data/exact_sum.h"
+#include "meanwhile/data/release_rows.h"
 
 namespace meanwhile::data {
 
@@ -321,8 +322,10 @@ std::vector<ContentKey> distinct_keys(const Dataset& data, RowRange rows, int th
     piece.assign(static_cast<std::size_t>(count), {});
     in_pieces(count, threads, [&](std::int64_t first, std::int64_t last, int) {
       ContentKeys key_of(data, 0);
-      for (std::int64_t i = first; i < last; ++i)
+      for (std::int64_t i = first; i < last; ++i) {
         piece[static_cast<std::size_t>(i)] = key_of(begin + i);
+      }
+      if (data.mapped) release_rows(data.x, {begin + first, begin + last});
     });
     std::int64_t kept = 0;
     for (std::int64_t i = 0; i < count; ++i) {

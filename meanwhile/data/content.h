@@ -56,6 +56,7 @@ std::string content_sha256(const Dataset& data, const Whole& whole, const Conten
 
 // The different keys of those `rows` that have a positive weight, ascending. Where there are more
 // than kSmallRows keys, only some, but still more than that. Data with at most kSmallRows is small.
+// Pages of mapped data are released.
 std::vector<ContentKey> distinct_keys(const Dataset& data, RowRange rows, int threads);
 
 // The data with its class names in order of their bytes: files name them in the order in which they

@@ -61,6 +61,8 @@ def check_no_learner_keeps_more_of_mapped_data_than_the_limit(box):
                           "parallel": "kmeans --n-clusters 4 --max-iter 2 --n-init 1 --init k-means||",
                           "lbfgs": "logistic --max-iter 3 --solver lbfgs",
                           "held": "logistic --max-iter 3 --solver lbfgs --validation-fraction 0.2",
+                          "blocks": "kmeans --n-clusters 4 --max-iter 2 --n-init 1 --deal blocks",
+                          "content": "svm --max-iter 2 --solver sgd --deal content",
                           "sgd": "svm --max-iter 2 --solver sgd",
                           "gradient": "svm --max-iter 20 --send gradient",
                           "linear": "linear --max-iter 3",

@@ -19,6 +19,8 @@ import tempfile
 from cases import ALWAYS, CASES, DATA, stable
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Earlier versions knew no other deal, and had no flag for it.
+BLOCKS = "--deal blocks"
 
 
 class Checker:
@@ -67,12 +69,12 @@ def check_case(checker, version, name):
         hash_found = checker.json(f"{command} --quiet").get("model_sha256")
         checker.same(f"{at}: {what}", hash_found, expected[what])
 
-    model("model", f"train {learner} {data} {reading} {ALWAYS} {short} --out out/model")
+    model("model", f"train {learner} {data} {reading} {ALWAYS} {BLOCKS} {short} --out out/model")
     model("resumed", f"train {learner} {data} {reading} --resume {at}/run {longer} --out out/on")
     model("uninterrupted", f"train {learner} {data} {reading} --resume {at}/interrupted --out out/whole")
     model("warm_start", f"train {learner} {more} {reading} --resume {at}/run --out out/warm")
     converted = f"{at}/converted.safetensors"
-    model("from_converted", f"train {learner} {converted} {ALWAYS} {short} --out out/converted")
+    model("from_converted", f"train {learner} {converted} {ALWAYS} {BLOCKS} {short} --out out/converted")
     checker.run(f"predict {at}/run {more} {reading} --out predicted.txt")
     checker.same(f"{at}: predict", (checker.folder / "predicted.txt").read_text(), expected["predicted"])
     evaluated = checker.json(f"evaluate {at}/run {more} {reading}")

@@ -25,10 +25,12 @@ RunFlags::RunFlags(const FlagTable& table, const learn::Entry& entry) : entry_(e
   if (!entry.read) {
     job(table.choice(
         "--deal", deal_, {"auto", "blocks", "content"},
-        "how rows are dealt to shards: blocks, in blocks of consecutive rows; content, by "
-        "a hash of what a row holds, equal rows merged with their weights added, so "
-        "that the model does not depend on the order of the rows; auto, as the run to "
-        "resume, else blocks (default: auto)"));
+        "how rows are dealt to shards: blocks, in blocks of consecutive rows; content, by a hash "
+        "of "
+        "what a row holds, equal rows merged with their weights added, so that the model does not "
+        "depend on the order of the rows; auto, as in the run to resume; in a new run by content "
+        "up "
+        "to 65,536 distinct rows where the learner gains by it, else in blocks (default: auto)"));
   }
   staleness_flag_ =
       job(table.parsed_by(

@@ -229,6 +229,10 @@ Entry entry() {
       "  meanwhile train kmeans points.npy --init centres.npy\n";
   entry.of_distances = true;
   entry.takes_weights = true;
+  // Mini-batches draw rows, not weights: a row that stands for many is missing from most of them.
+  entry.small_by_content = [](const Json& parameters) {
+    return parameters.at("batch_size").get<std::int64_t>() == 0;
+  };
   entry.schema = schema_of(Parameters{});
   entry.schema.least(1, {"n_clusters", "n_init", "max_iter"})
       .fix({"n_clusters", "metric", "init", "standardize"})

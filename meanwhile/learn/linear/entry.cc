@@ -100,6 +100,8 @@ Entry entry(Kind kind) {
   entry.schema = schema_for(kind);
   entry.held_out = true;
   entry.takes_weights = true;
+  // A row that stands for many lies in one shard, and SGD averages the models of shards.
+  entry.small_by_content = [](const Json& parameters) { return !by_sgd(parameters); };
   entry.classes = kind != Kind::kLinear;
   entry.complete = [kind](const Json& parameters, const Json&, bool) {
     return to_json(settled(kind, parameters_from_json(parameters)));
