@@ -320,10 +320,10 @@ std::unique_ptr<learn::RoundLearner> make_without_lag(const SettledRun& run,
   }
   if (!loaded.other_data) return run.entry->restore(*run.resumed->state, run.parameters);
   if (!run.entry->is_incremental(run.parameters)) {
-    observer.note(
-        fmt::format("{} was trained on other data: training starts from its model and does not "
-                    "continue that run",
-                    resume));
+    observer.note(fmt::format(
+        "{} was trained on other data: this is a warm start from its model, and does not "
+        "continue that run",
+        resume));
   }
   return run.entry->warm_start(*run.resumed->state, run.parameters);
 }

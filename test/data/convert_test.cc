@@ -115,7 +115,7 @@ TEST_F(ConvertTest, BadInputLeavesNothingBehind) {
   std::string text;
   for (int i = 0; i < 10000; ++i) text += "1,2\n";
   const auto bad = file("a.csv", text + "1,x\n");
-  EXPECT_NE(input_error_of([&] { convert({bad}, out_, {}); }).find("line 10001, column 3"),
+  EXPECT_NE(input_error_of([&] { convert({bad}, out_, {}); }).find("line 10001, field 2"),
             std::string::npos);
   EXPECT_EQ(files_left(), 1u);
   // And what was there before stays.

@@ -29,11 +29,11 @@ TEST(ParseText, OfSeveralErrorsTheFirstIsThrownHoweverManyThreads) {
   // Long chunks before the first error and short ones behind it, so that later errors are found
   // sooner.
   const std::string text = csv_lines(1, 300) + "x,1\n" + csv_lines(302, 400) + "1,y\n1\n";
-  EXPECT_EQ(parse_error({text, "1,z\n"}, kCsvReader).substr(0, 36),
-            "file0: line 301, column 1: found 'x'");
+  EXPECT_EQ(parse_error({text, "1,z\n"}, kCsvReader).substr(0, 46),
+            "file0: line 301, field 1 (column 0): found 'x'");
   EXPECT_EQ(
-      parse_error({csv_lines(1, 400), csv_lines(1, 77) + "1,z\n", "3\n"}, kCsvReader).substr(0, 35),
-      "file1: line 78, column 3: found 'z'");
+      parse_error({csv_lines(1, 400), csv_lines(1, 77) + "1,z\n", "3\n"}, kCsvReader).substr(0, 45),
+      "file1: line 78, field 2 (column 1): found 'z'");
 }
 
 TEST(ParseText, ABadLineBeforeTheCutOfACompressedFileIsReportedFirst) {

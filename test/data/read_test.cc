@@ -104,7 +104,7 @@ TEST_F(ReadTest, StandardInputMayBeAnyFormat) {
     EXPECT_EQ(rows_of<float>(read({"-"}, {})).values, kValues);
   }
   const StandardInput input(file("input", "1,2\n3,x\n"));
-  EXPECT_EQ(error({"-"}).substr(0, 48), "standard input: line 2, column 3: found 'x' in f");
+  EXPECT_EQ(error({"-"}).substr(0, 53), "standard input: line 2, field 2 (column 1): found 'x'");
   EXPECT_EQ(error({"-", "-"}, {}, ErrorKind::kUsage), "-: standard input can be read only once");
 }
 

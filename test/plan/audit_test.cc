@@ -116,7 +116,7 @@ TEST(Audit, SaysWhatStaleness1WouldHaveSaved) {
   EXPECT_DOUBLE_EQ(found.overlapped->seconds, 51);
   EXPECT_DOUBLE_EQ(to_json(found)["staleness"]["saved"], 23.0 / 74);
   EXPECT_EQ(to_json(found)["staleness"]["staleness"], 1);
-  EXPECT_THAT(to_text(found), HasSubstr("\nstaleness 1 would have saved 31 %\n"));
+  EXPECT_THAT(to_text(found), HasSubstr("\n--staleness 1 would have saved 31 % of the time\n"));
 }
 
 TEST(Audit, SaysNothingOfStalenessThatCannotHelp) {
