@@ -126,7 +126,7 @@ def beside_program(folder):
                 subprocess.run([*map(str, command)], check=False, capture_output=True)
                 record = json.loads((temporary / 'run' / 'run.json').read_text())
                 assert record['model_sha256'] == estimator.model_sha256_, 'not the same work'
-                theirs.append(record['seconds'])
+                theirs.append(record['seconds']['train'])
             print(f'| {learner} | {min(ours):.3f} | {min(theirs):.3f} | {min(ours) / min(theirs):.3f} |', flush=True)
 
 
