@@ -45,10 +45,11 @@ def news(folder):
     rows, cols, _ = (int(line) for line in lines[:3])
     document, word, count = np.array(lines[3].split(), dtype=np.int64).reshape(-1, 3).T
     x = sp.csr_matrix((count.astype(float), (document - 1, word - 1)), shape=(rows, cols))
-    labels = gzip.open(folder / '20newsgroups' / 'labels.20news.txt.gz', 'rt').read().split()
-    y = np.unique(labels, return_inverse=True)[1]
-    order = np.random.default_rng(0).permutation(rows)
-    train, test = order[: int(0.8 * rows)], order[int(0.8 * rows) :]
+    # A line for each post: train or test, its group, its number.
+    lines = gzip.open(folder / '20newsgroups' / 'labels.20news.txt.gz', 'rt').read().splitlines()
+    part, group, _ = np.array([line.split() for line in lines]).T
+    y = np.unique(group, return_inverse=True)[1]
+    train, test = part == 'train', part == 'test'
     return (x[train], y[train]), (x[test], y[test])
 
 
