@@ -139,8 +139,7 @@ class Tuning {
   }
 
   void load() {
-    job::SettledRun settled = job::settle(run_of(0), registry_);
-    settled.deal = data::Deal::kBlocks;  // folds are of rows as the files have them
+    const job::SettledRun settled = job::settle(run_of(0), registry_);
     const job::Worker alone{.load_threads = threads_};
     job::LoadedRun loaded = job::load(settled, alone, observer_);
     result_.load_s = loaded.load_s;
