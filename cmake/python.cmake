@@ -12,7 +12,7 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
-nanobind_add_module(_native STABLE_ABI NB_STATIC ${python_sources})
+nanobind_add_module(_native STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS ${python_sources})
 target_link_libraries(_native PRIVATE meanwhile_cli meanwhile_lib meanwhile_flags)
 # The standard library is linked in, so that the module runs where that of the system is older; none of
 # its symbols meets those of another copy. libgcc is not: from that of Debian 12 on, it needs glibc 2.35.

@@ -55,7 +55,7 @@ sys.exit(not ready)' 2>/dev/null; then
 make_wheel() {
   rm -rf "$folder/raw"
   "$1" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w "$folder/raw" .
-  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --wheel-dir "$folder/wheels" "$folder"/raw/*.whl >"$folder/auditwheel.log" 2>&1 || {
+  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair -z 9 --wheel-dir "$folder/wheels" "$folder"/raw/*.whl >"$folder/auditwheel.log" 2>&1 || {
     cat "$folder/auditwheel.log" >&2
     return 1
   }

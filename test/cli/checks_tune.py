@@ -90,7 +90,7 @@ def check_tune_keeps_the_run_that_train_makes(box):
         hashes[f"{threads} threads"] = result["run"]["model_sha256"]
         scores[threads] = json.dumps([c["scores"] for c in result["candidates"]])
     expect_equal(scores)
-    alone = box.json(f"train logistic rows.libsvm --l2 {result['chosen']['l2']} --seed 3 --out alone --quiet")
+    alone = box.json(f"train logistic rows.libsvm --l2 {result['chosen']['l2']} --seed 3 --deal blocks --out alone --quiet")
     hashes["train"] = alone["model_sha256"]
     expect_equal(hashes)
     kept = json.loads((box / "t1" / "tuning.json").read_text())

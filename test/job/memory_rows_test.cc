@@ -44,6 +44,7 @@ RunSpec spec_of(const std::vector<float>& values, int rounds) {
   spec.parameters = {{"n_clusters", 5}, {"max_iter", rounds}, {"n_init", 1}, {"tol", 0}};
   spec.rows = rows_of(values);
   spec.seed = 7;
+  spec.deal = data::Deal::kBlocks;  // by content, rows move
   spec.keeps_directory = false;
   return spec;
 }

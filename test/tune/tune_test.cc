@@ -89,6 +89,7 @@ TEST_F(Tuning, TheWinnerIsTheRunThatTrainMakes) {
   const TuneResult tuned = result(spec("logistic", {{"l2", {1e-4, 1e-2, 1.0}}}), 2);
   job::RunSpec run{.learner = "logistic"};
   run.parameters = {{"l2", tuned.candidates[tuned.best].parameters["l2"]}};
+  run.deal = data::Deal::kBlocks;
   run.inputs = {folder_ / "rows.libsvm"};
   run.out = folder_ / "alone";
   runtime::Threads runtime({.threads = 1});

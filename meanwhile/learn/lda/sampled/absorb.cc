@@ -106,8 +106,10 @@ void Sampled::absorb_topics(const exchange::Update& total, Outcome& outcome) {
   end_when_done();
 }
 
-// Compares with the pass ten passes before.
+// Compares with the pass ten passes before, once priors move: under the first priors, many topics
+// and short documents may have a likelihood that falls from that of the first topics.
 void Sampled::end_pass() {
+  if (progress_.pass < kFirstMove) return;
   std::vector<double>& passes = progress_.passes;
   passes.push_back(-progress_.objective);
   if (passes.size() <= kPassesOfGain) return;
