@@ -301,11 +301,11 @@ ContentRows deal_within(const Dataset& data, const ContentDeal& deal, const Cont
   if (memory.bytes == 0 || bytes <= memory.bytes / 2) return deal_content(data, deal, threads);
   ContentSpool spool(data, !data.labels.empty(), bytes, memory);
   const std::int64_t all = rows(data.x);
-  constexpr std::int64_t kRowsAtOnce = 4096;
+  constexpr std::int64_t kRowsOfAPass = 4096;
   base::ThreadPool pool(threads);
-  std::vector<ContentKey> keys(static_cast<std::size_t>(kRowsAtOnce));
-  for (std::int64_t begin = 0; begin < all; begin += kRowsAtOnce) {
-    const std::int64_t count = std::min(kRowsAtOnce, all - begin);
+  std::vector<ContentKey> keys(static_cast<std::size_t>(kRowsOfAPass));
+  for (std::int64_t begin = 0; begin < all; begin += kRowsOfAPass) {
+    const std::int64_t count = std::min(kRowsOfAPass, all - begin);
     pool.run(threads, [&](std::int64_t part, int) {
       ContentKeys key_of(data, deal.seed);
       for (std::int64_t i = count * part / threads; i < count * (part + 1) / threads; ++i) {
