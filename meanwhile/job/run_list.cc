@@ -150,7 +150,10 @@ std::vector<Difference> compare_runs(std::span<const ListedRun> runs,
                                      const learn::Registry& registry) {
   std::vector<Difference> table;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    for (auto& [name, value] : facts(runs[run], registry)) {
+    for (auto& fact : facts(runs[run], registry)) {
+      auto& name = fact.first;
+      auto& value = fact.second;
+      // clang 14 captures no structured binding.
       auto row = std::find_if(table.begin(), table.end(),
                               [&](const Difference& each) { return each.name == name; });
       if (row == table.end()) {
