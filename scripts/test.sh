@@ -69,6 +69,7 @@ format() {
 checks() {
   python3 scripts/check_layers_test.py
   python3 scripts/check_layers.py
+  python3 scripts/messages.py --check
 }
 
 unit_tests() {
