@@ -99,13 +99,19 @@ def check_data_larger_than_the_memory_limit_trains_within_it(box):
     expect(converted["peak_rss_bytes"] < 80 * MIB, f"convert: {converted['peak_rss_bytes']} bytes")
     expect(converted["bytes"] > 60 * MIB, converted)
     (box / "large.csv").unlink()
-    flags = "train kmeans large.safetensors --n-clusters 10 --init random --max-iter 5 --quiet"
+    content = "train kmeans large.safetensors --n-clusters 10 --init random --max-iter 5 --quiet"
+    flags = content + " --deal blocks"
     limited_result = box.json(f"{flags} --memory-limit 32M")
     # Far below: rows are let go as soon as they are used. What is left is the program itself, with its libraries.
     (box / "small.csv").write_text(block)
     program = box.json(flags.replace("large.safetensors", "small.csv"))["peak_rss_bytes"]
     peak = limited_result["peak_rss_bytes"]
     expect(peak < program + 8 * MIB, f"train: {peak} bytes, {program} with few rows")
+    # Its rows are few and equal: by default they are dealt by content, and sorted within the limit.
+    sorted_result = box.json(f"{content} --memory-limit 32M")
+    peak = sorted_result["peak_rss_bytes"]
+    expect(peak < program + 32 * MIB, f"train by content: {peak} bytes, {program} with few rows")
+    expect(sorted_result["model_sha256"] == box.json(content)["model_sha256"], "another model by content")
     free_result = box.json(flags)
     expect(free_result["peak_rss_bytes"] > 64 * MIB, "the limit made no difference")
     expect(free_result["model_sha256"] == limited_result["model_sha256"], "another model")
