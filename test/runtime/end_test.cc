@@ -173,6 +173,20 @@ TEST(End, FindsAWorkerThatComesInTheMiddleOfIt) {
   }
 }
 
+// A worker that found the job, and comes to its store when all of it is gone.
+TEST(Cancel, IsSeenByAWorkerThatComesAfterIt) {
+  const Job job(toy({.max_iter = 2}), 3);
+  Place place;
+  const JobRecord record = job.submit(place, 1).job;
+  remove_job(place.open()->store, record, false);
+  const auto opened = place.open();
+  WorkerOptions options = quick("late");
+  options.timeout_s = 30;
+  const WorkerResult result = work(opened->store, opened->meter, record, job.make(), options);
+  EXPECT_EQ(result.ending, Ending::kGone);
+  EXPECT_THAT(place.blobs(), IsEmpty());
+}
+
 // At whatever call of a worker the job is taken away, all leave and nothing stays.
 TEST(Cancel, LeavesNothingWhateverWorkersAreAt) {
   const Job job(toy({.max_iter = 1000}), 9);

@@ -82,7 +82,11 @@ bool WorkerMachine::join() {
     announced_ = true;
   }
   if (now_s_ < (presence_.pending() ? presence_.due_s() : slow_due_s_)) return false;
-  if (catch_up() || check_ended()) return true;
+  if (catch_up()) return true;
+  // A job that was removed before the first heartbeat leaves no other sign than that no state is
+  // there.
+  end_hinted_ = true;
+  if (check_ended()) return true;
   slow_due_s_ = now_s_ + slow_pace_.next();
   return false;
 }
