@@ -86,8 +86,8 @@ class DescribeSink : public RowSink<T> {
       std::sort(entries.begin(), entries.end(),
                 [](const auto& a, const auto& b) { return a.value < b.value; });
       for (const auto& entry : entries) {
-        const auto index = static_cast<std::size_t>(entry.value);
-        const bool word = words > 0 && entry.value >= 0 && index < words;
+        const bool word = entry.value >= 0 && entry.value < static_cast<double>(words);
+        const auto index = word ? static_cast<std::size_t>(entry.value) : 0;
         json[!word           ? fmt::format("{}", entry.value)
              : names.empty() ? label_words_.words()[index]
                              : names[index]] = entry.count;
