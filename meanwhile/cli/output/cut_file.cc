@@ -14,7 +14,8 @@ namespace {
 
 // A signal handler can reach nothing but what is static.
 std::atomic<int> cut_file_code = 0;
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<bool> reported = false;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void say(const char* text) noexcept {
   // Nothing can be done about a message that cannot be written.
@@ -31,6 +32,8 @@ void on_bus_error(int number, siginfo_t* info, void*) {
     raise(number);
     return;
   }
+  // Several threads meet the end of the file at once; the first speaks and ends them all.
+  while (reported.exchange(true)) pause();
   say("meanwhile: ");
   say(path);
   say(": was cut short while it was in use, or cannot be read\n");
