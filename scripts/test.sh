@@ -28,16 +28,29 @@ finish() {
 }
 trap finish EXIT
 
-# One line a step: its name, its time, and what it counted. Things that it leaves out are shown, too.
-# All of its output is in a file, whose end is shown if the step fails; a failure ends the tests.
+# Sets `used` to the seconds of processor time of all processes that ended so far. `times` counts
+# those of the shell that runs it: it cannot be in a pipe.
+processor() {
+  local user system
+  times >"$logs/times"
+  { read -r && read -r user system; } <"$logs/times"
+  used=$((60 * (${user%m*} + ${system%m*}) + 10#$(cut -d. -f1 <<<"${user#*m}") + 10#$(cut -d. -f1 <<<"${system#*m}")))
+}
+
+# One line a step: its name, its time, that of processors (which a busy machine hardly changes), and
+# what it counted. Things that it leaves out are shown, too. All of its output is in a file, whose
+# end is shown if the step fails; a failure ends the tests.
 step() {  # step NAME COMMAND...
   current=$1
   shift
   begin=$SECONDS
+  processor
+  local before=$used
   log=$logs/$(printf '%02d' $((steps + 1)))-$(tr -c 'a-zA-Z0-9\n' '-' <<<"$current").log
   printf '%-48s' "$current"
   "$@" >"$log" 2>&1
-  printf ' %5d s  %s\n' $((SECONDS - begin)) "$(counted "$log")"
+  processor
+  printf ' %4d s %4d s  %s\n' $((SECONDS - begin)) $((used - before)) "$(counted "$log")"
   grep -E '^(skipped|not run)' "$log" | sed 's/^/    /' || true
   current=
   steps=$((steps + 1))
@@ -70,17 +83,6 @@ checks() {
   python3 scripts/check_layers_test.py
   python3 scripts/check_layers.py
   python3 scripts/messages.py --check
-}
-
-unit_tests() {
-  local log=build/ctest.log
-  # Tests under mpirun are a step of their own.
-  ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" \
-    --exclude-regex '^mpi_conformance$' >"$log" 2>&1 || {
-    cat "$log" >&2
-    return 1
-  }
-  grep 'tests passed' "$log"
 }
 
 # Built as a user would: against the installed package, outside of the tree.
@@ -125,10 +127,14 @@ annotations() {
 }
 
 # The tests of a program in several parts for each core: some tests take minutes, most take none.
+# A process for each test would take longer to start than most of them take.
 sharded() {
-  local parts=$((4 * $(nproc)))
+  local parts=$((8 * $(nproc))) out
+  out=$(mktemp)
   seq 0 $((parts - 1)) | GTEST_TOTAL_SHARDS=$parts xargs -P "$(nproc)" -I{} \
-    env GTEST_SHARD_INDEX={} "$@" --gtest_brief=1
+    env GTEST_SHARD_INDEX={} timeout -s ABRT 1200 "$@" --gtest_brief=1 2>&1 | tee "$out"
+  awk '/PASSED/ {sum += $4} END {print sum " tests passed"}' "$out"
+  rm "$out"
 }
 
 # Tests of processes that wait for each other leave the cores to others: the sanitized builds are made
@@ -195,7 +201,8 @@ step 'Apache Arrow' scripts/arrow.sh
 step 'release build' build release
 step 'every source and test is in the build' python3 scripts/check_layers.py --built build/release .cc
 begin_builds
-step 'unit tests' unit_tests
+step 'unit tests' sharded build/release/test/meanwhile_test
+step 'tables beyond the memory limit' python3 test/tables/limits.py build/release/test/table_program
 step 'unguarded members are refused' annotations
 step 'without MPI, Azure and Arrow' without
 step 'published errors of belief propagation' published_graphs

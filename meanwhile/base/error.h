@@ -21,7 +21,7 @@ enum class ErrorKind {
   kInput,        // a file the user named is missing, malformed or cut short
   kSystem,       // the disk is full, a call of the system failed
   kFailed,       // the computation cannot go on: diverged, overflowed
-  kInterrupted,  // somebody asked to stop
+  kInterrupted,  // the user asked to stop
 };
 
 class Error : public std::exception {

@@ -1,7 +1,7 @@
 // Counter-based random numbers: Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random
 // numbers: as easy as 1, 2, 3" (SC 2011).
 //
-// A number is a pure function of (seed, purpose, shard, round, index). Nobody advances a stream, so
+// A number is a pure function of (seed, purpose, shard, round, index). No stream is advanced, so
 // any worker can draw any number, twice if need be, and a resumed job draws what the first would
 // have.
 #pragma once

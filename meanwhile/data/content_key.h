@@ -26,7 +26,7 @@ struct ContentKey {
 };
 
 // A sum of hashes, one for each row and its weight: the same for every order of the rows. It is a
-// guard against mistakes, not against somebody who wants two data sets to look alike.
+// guard against mistakes, not against an attacker who wants two data sets to look alike.
 struct ContentSum {
   std::array<std::uint64_t, 4> words{};
   void add(const ContentSum& other);  // modulo 2^256

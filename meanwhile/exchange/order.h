@@ -1,6 +1,6 @@
 // The one order in which updates are summed, a function of the number of shards alone: the
 // left-packed binary tree over shard numbers. Every partial sum, on whatever worker, is the sum of
-// a whole subtree, so floating-point sums agree to the last bit whoever adds them and when.
+// a whole subtree, so floating-point sums agree to the last bit whichever worker adds them.
 //
 //   7 shards:   ((0 1) (2 3)) ((4 5) 6)
 #pragma once

@@ -1,6 +1,6 @@
 // Rounds of a learner that runs ahead (learn/lagged.h), by threads that share memory: a thread that
 // finds no shard left in a round goes on with the next, while the others finish theirs. So a slow
-// thread holds nobody up, and the bits are those of any other engine.
+// thread delays no other, and the bits are those of any other engine.
 #pragma once
 
 #include <array>

@@ -37,7 +37,7 @@ std::vector<fs::path> checkpoints_in(const fs::path& run) {
   return found;
 }
 
-// A state by what its header says, which nobody has checked yet.
+// A state by what its header says, not yet checked.
 struct Candidate {
   fs::path path;
   bool is_model = false;

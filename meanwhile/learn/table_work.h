@@ -7,7 +7,7 @@
 //   tables      = tables + sum over s of delta[s]            by the owners of slices
 //   total, absorb()                                          what else the learner sums, as ever
 //
-// Nobody waits for a row in the middle of work: rows are fetched while another shard is at work. A
+// Work never waits for a row: rows are fetched while another shard is at work. A
 // worker holds the slices that it owns and the rows of the shards at work.
 #pragma once
 

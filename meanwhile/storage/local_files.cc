@@ -247,7 +247,7 @@ std::optional<OpenFile> open_regular(const RootFolder& root, const std::string& 
                   (root.path() / name).string());
     }
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-    // A socket, or a FIFO that nobody writes to.
+    // A socket, or a FIFO without a writer.
     if (errno == ENXIO) {
       throw Error(ErrorKind::kInput, "reading: {}: is not a regular file",
                   (root.path() / name).string());

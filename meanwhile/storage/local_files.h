@@ -62,7 +62,7 @@ class LocalFiles {
 
   const RootFolder& root() const { return root_; }
 
-  // 16 hexadecimal digits that nobody else has.
+  // 16 hexadecimal digits that no other process has.
   std::string token();
 
   // The time of the file system; of this machine for who may not write there.

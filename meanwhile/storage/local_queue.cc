@@ -82,7 +82,7 @@ class LocalQueue final : public Queue {
     if (!open_queue().is_open() && errno != ENOENT) throw file_error(queue_, errno).in("making");
   }
 
-  // Moved away first, so that nobody finds half of it.
+  // Moved away first, so that no process finds half of it.
   void destroy() override {
     const std::string away = fmt::format("queue.{}", files_.token());
     const fs::path shown = files_.root().path() / "partial" / away;

@@ -33,7 +33,7 @@ class Queue {
   // `body` is text of at most 1,000 bytes; a message never ends by itself. THROWS when there is no
   // queue.
   virtual void push(const std::string& body) = 0;
-  // Up to `most` (1 to 32) messages that nobody leases, the oldest first as far as the store can
+  // Up to `most` (1 to 32) messages that are not leased, the oldest first as far as the store can
   // tell; hidden from others for `seconds` (1 or more). None when there are none, or no queue. One
   // that is longer than push() allows comes without a body.
   virtual std::vector<Message> lease(int most, double seconds) = 0;

@@ -61,8 +61,8 @@ std::vector<Bytes> all_to_all(Transport& transport, std::vector<Bytes> to_each) 
   return in;
 }
 
-// In step k everybody tells the worker 2^k further on; after the last step each has heard, through
-// others, of all.
+// In step k every worker tells the worker 2^k further on; after the last step each has heard of
+// all, through others.
 void barrier(Transport& transport) {
   const int P = transport.size(), rank = transport.rank();
   for (int distance = 1; distance < P; distance *= 2) {

@@ -13,7 +13,7 @@
 
 namespace meanwhile::transport {
 
-// Everybody's bytes, by rank. Sizes may differ.
+// The bytes of all workers, by rank. Sizes may differ.
 std::vector<Bytes> all_gather(Transport& transport, std::span<const std::byte> mine);
 
 // to_each[r] goes to worker r; returns what came from each. REQUIRES: one for every worker.

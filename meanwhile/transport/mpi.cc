@@ -23,7 +23,7 @@ using std::chrono::microseconds;
 constexpr microseconds kSpin{50}, kFirstSleep{20}, kLongestSleep{1000};
 constexpr int kSleepsOfIdle = 16;           // so late a message is seen: this part of the wait
 constexpr microseconds kBetweenLooks{500};  // for failures, where many requests are asked for
-// How long fail() and withdraw() try; whoever is not reached by then has gone itself.
+// How long fail() and withdraw() try; a worker that is not reached by then has gone itself.
 constexpr std::chrono::milliseconds kFarewell{1000};
 constexpr std::size_t kLongestCause = 4000;
 
@@ -209,7 +209,7 @@ class MpiSession::World : public Transport {
   }
 
   // Receives are cancelled, or MPI would write into memory that is no longer ours. Sends cannot be;
-  // nobody waits for them any more.
+  // no worker waits for them any more.
   void withdraw() {
     std::vector<MPI_Request> receives;
     for (auto& [request, message] : open_) {

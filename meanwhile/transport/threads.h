@@ -8,7 +8,7 @@
 namespace meanwhile::transport {
 
 // The ends of all workers of a job. A message is copied once, from the sender's buffer to the
-// receiver's, by whoever of the two comes second; until then a send is not done.
+// receiver's, by the later of the two; until then a send is not done.
 // Thread safety: each member is for one thread at a time, but fail() of any may be called from any.
 class ThreadGroup {
  public:

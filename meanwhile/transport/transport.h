@@ -62,7 +62,7 @@ class Transport {
 
   // Ends the job for all: every wait of every worker, present or future, throws this cause, as
   // "worker 3: message". The first cause wins: a no-op when this worker knows of a failure already,
-  // so that whoever catches may call it. Withdraws every open request of this worker.
+  // so that any code that catches may call it. Withdraws every open request of this worker.
   virtual void fail(base::ErrorKind kind, std::string_view message) noexcept = 0;
 };
 

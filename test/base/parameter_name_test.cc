@@ -5,24 +5,24 @@
 namespace meanwhile::base {
 namespace {
 
-std::string shouted(std::string_view text) {
+std::string in_capitals(std::string_view text) {
   return with_parameters(text, [](std::string_view name) { return "<" + std::string(name) + ">"; });
 }
 
 TEST(ParameterName, IsSpelledByWhoeverShowsTheMessage) {
   const std::string message = "give " + parameter("n_features") + " or " + parameter("dtype");
   EXPECT_EQ(message, "give `n_features` or `dtype`");
-  EXPECT_EQ(shouted(message), "give <n_features> or <dtype>");
+  EXPECT_EQ(in_capitals(message), "give <n_features> or <dtype>");
 }
 
 TEST(ParameterName, LeavesOtherQuotesAlone) {
   for (const char* text : {"", "plain", "`", "a `b", "``", "`two words`", "`My File`", "`1st`"}) {
-    EXPECT_EQ(shouted(text), text);
+    EXPECT_EQ(in_capitals(text), text);
   }
 }
 
 TEST(ParameterName, IsFoundBehindALoneQuote) {
-  EXPECT_EQ(shouted("o`clock: `seed`"), "o`clock: <seed>");
+  EXPECT_EQ(in_capitals("o`clock: `seed`"), "o`clock: <seed>");
 }
 
 }  // namespace

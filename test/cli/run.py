@@ -3,11 +3,14 @@
 
     test/cli/run.py PROGRAM [WORD...]     only tests whose name holds one of the words
 
+As many run at once as there are cores, each in a folder of its own.
 The cases in *.toml are data: files, a command, what it must print, how it must end; with `ranks`,
 under mpirun. The functions check_* in checks_*.py are for what takes several steps.
 """
 
 import importlib
+import multiprocessing
+import os
 import pathlib
 import shlex
 import sys
@@ -69,29 +72,37 @@ def tests(program):
                 yield f"{path.stem}: {name.removeprefix('check_').replace('_', ' ')}", run
 
 
+chosen = []  # (name, function) of the tests to run: forked processes find it here
+
+
+def outcome(number):
+    """Whether the test passed, and what to print about it."""
+    name, run = chosen[number]
+    begin = time.monotonic()
+    try:
+        run()
+    except harness.Failure as failure:
+        return False, f"FAILED {name}\n  {failure}"
+    except Exception:
+        return False, f"FAILED {name}\n{traceback.format_exc()}"
+    seconds = time.monotonic() - begin
+    return True, f"{name}: {seconds:.0f} s" if seconds > 5 else ""
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     program, words = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2:]
-    passed = failed = 0
-    for name, run in tests(program):
-        if words and not any(word in name for word in words):
-            continue
-        begin = time.monotonic()
-        try:
-            run()
-            passed += 1
-            seconds = time.monotonic() - begin
-            if seconds > 5:
-                print(f"{name}: {seconds:.0f} s")
-        except harness.Failure as failure:
-            failed += 1
-            print(f"FAILED {name}\n  {failure}")
-        except Exception:
-            failed += 1
-            print(f"FAILED {name}\n{traceback.format_exc()}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed or not passed else 0)
+    chosen.extend((name, run) for name, run in tests(program)
+                  if not words or any(word in name for word in words))
+    passed = 0
+    with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
+        for good, said in pool.imap(outcome, range(len(chosen))):
+            passed += good
+            if said:
+                print(said, flush=True)
+    print(f"{passed} passed, {len(chosen) - passed} failed")
+    sys.exit(1 if passed < len(chosen) or not passed else 0)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ std::string random_text(std::mt19937& random, std::string_view letters, std::siz
 }
 
 // The state between lines at each line start, by the plain rule.
-std::vector<bool> inside_at_lines(std::string_view text) {
+std::vector<bool> quoted_at_line_starts(std::string_view text) {
   std::vector<bool> inside = {false};
   bool now = false, comment = text.starts_with('#');
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -95,7 +95,7 @@ TEST(QuoteScan, ComposesOverAnyCutsBetweenLinesAndPieces) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     const std::string text = random_text(random, "a#\"\"\n\n", random() % 40) + "\n";
-    const auto expected = inside_at_lines(text);
+    const auto expected = quoted_at_line_starts(text);
     bool inside = false;
     std::size_t lines = 0, begin = 0;
     while (begin < text.size()) {  // a part of some lines, given in pieces of some bytes

@@ -255,7 +255,7 @@ TEST(Table, IndexOfPandasIsNoticed) {
 }
 
 // A model's columns in another file.
-ReadOptions like(const Dataset& trained, Incomplete incomplete = Incomplete::kKeep) {
+ReadOptions options_of(const Dataset& trained, Incomplete incomplete = Incomplete::kKeep) {
   ReadOptions options;
   options.schema = trained.table;
   options.incomplete = incomplete;
@@ -265,21 +265,21 @@ ReadOptions like(const Dataset& trained, Incomplete incomplete = Incomplete::kKe
 
 TEST(TableOfAModel, ColumnsAreFoundByName) {
   const Dataset trained = table("a,cut,y\n1,fair,0\n2,good,1\n", with(Missing::kError, "y"));
-  const auto rows = csv("new,cut,y,a\n9,good,1,5\n9,bad,1,6\n", like(trained));
+  const auto rows = csv("new,cut,y,a\n9,good,1,5\n9,bad,1,6\n", options_of(trained));
   EXPECT_EQ(rows.feature_names, (Names{"a", "cut=fair", "cut=good"}));
   EXPECT_THAT(row(rows, 0), ElementsAre(5, 0, 1));
   EXPECT_THAT(row(rows, 1), ElementsAre(6, 0, 0));
   EXPECT_THAT(rows.labels, IsEmpty());
-  const auto labelled = csv("y,cut,a\n1,good,5\n", like(trained, Incomplete::kDrop));
+  const auto labelled = csv("y,cut,a\n1,good,5\n", options_of(trained, Incomplete::kDrop));
   EXPECT_THAT(labelled.labels, ElementsAre(1));
-  EXPECT_THAT(table("new,cut,y,a\n9,good,1,5\n9,bad,1,6\n", like(trained)).notes,
+  EXPECT_THAT(table("new,cut,y,a\n9,good,1,5\n9,bad,1,6\n", options_of(trained)).notes,
               ElementsAre("levels that training did not see count nothing: cut (1 rows, such as "
                           "'bad')"));
 }
 
 TEST(TableOfAModel, MissingColumnsAreNamed) {
   const Dataset trained = table("a,b,c\n1,2,3\n");
-  EXPECT_THAT(error("a,d\n1,2\n", like(trained)),
+  EXPECT_THAT(error("a,d\n1,2\n", options_of(trained)),
               HasSubstr("lacks 2 of 3 columns that are needed: b, c; it has a, d"));
 }
 
@@ -287,9 +287,9 @@ TEST(TableOfAModel, FilesWithoutNamesGoByPosition) {
   const Dataset trained = table("1,x,0\n2,y,1\n3,x,1\n", with(Missing::kError, "-1"));
   EXPECT_EQ(trained.feature_names, (Names{"0", "1=x", "1=y"}));
   for (const char* text : {"7,y,1\n", "7,y\n"}) {
-    EXPECT_THAT(row(csv(text, like(trained)), 0), ElementsAre(7, 0, 1)) << text;
+    EXPECT_THAT(row(csv(text, options_of(trained)), 0), ElementsAre(7, 0, 1)) << text;
   }
-  EXPECT_THAT(error("7\n8\n", like(trained)), HasSubstr("found 1 columns, expected 2"));
+  EXPECT_THAT(error("7\n8\n", options_of(trained)), HasSubstr("found 1 columns, expected 2"));
 }
 
 TEST(TableOfAModel, RowsThatLackAValueStayOrGo) {
@@ -297,16 +297,16 @@ TEST(TableOfAModel, RowsThatLackAValueStayOrGo) {
   const std::string text = "a,b\n1,x\n,x\n3,\n4,y\n";
   const TemporaryFolder folder;
   write_text(folder / "a.csv", text);
-  const Dataset kept = read({folder / "a.csv"}, like(trained));
+  const Dataset kept = read({folder / "a.csv"}, options_of(trained));
   EXPECT_EQ(rows(kept.x), 4);
   EXPECT_THAT(kept.incomplete, ElementsAre(1, 2));
   EXPECT_THAT(kept.notes, ElementsAre(HasSubstr("2 rows lack a value that the model needs")));
-  EXPECT_EQ(csv(text, like(trained, Incomplete::kDrop)).rows, 2);
-  EXPECT_THAT(error(text, like(trained, Incomplete::kAsTrained)),
+  EXPECT_EQ(csv(text, options_of(trained, Incomplete::kDrop)).rows, 2);
+  EXPECT_THAT(error(text, options_of(trained, Incomplete::kAsTrained)),
               HasSubstr("missing in 2 of 2 columns"));
   // A model that fills values in needs none.
   const Dataset filling = table("a,b\n1,x\n2,y\n,x\n", with(Missing::kMean));
-  const auto filled = csv(text, like(filling));
+  const auto filled = csv(text, options_of(filling));
   EXPECT_THAT(row(filled, 1), ElementsAre(1.5f, 1, 0));
 }
 

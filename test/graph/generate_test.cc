@@ -21,15 +21,15 @@ namespace {
 
 using testing::HasSubstr;
 
-bool same_ends(const data::Edges& a, const data::Edges& b) {
+bool same_edges(const data::Edges& a, const data::Edges& b) {
   return std::equal(a.from.begin(), a.from.end(), b.from.begin(), b.from.end()) &&
          std::equal(a.to.begin(), a.to.end(), b.to.begin(), b.to.end());
 }
 
 TEST(Generate, DependsOnTheSeedAndNotOnThreads) {
-  EXPECT_TRUE(same_ends(kronecker(10, 16, 3, 1), kronecker(10, 16, 3, 3)));
-  EXPECT_FALSE(same_ends(kronecker(10, 16, 3, 1), kronecker(10, 16, 4, 1)));
-  EXPECT_TRUE(same_ends(uniform_edges(1000, 70'000, 3, 1), uniform_edges(1000, 70'000, 3, 2)));
+  EXPECT_TRUE(same_edges(kronecker(10, 16, 3, 1), kronecker(10, 16, 3, 3)));
+  EXPECT_FALSE(same_edges(kronecker(10, 16, 3, 1), kronecker(10, 16, 4, 1)));
+  EXPECT_TRUE(same_edges(uniform_edges(1000, 70'000, 3, 1), uniform_edges(1000, 70'000, 3, 2)));
   EXPECT_THAT(usage_error_of([] { kronecker(31, 16, 0, 1); }), HasSubstr("must be 0 to 30"));
 }
 

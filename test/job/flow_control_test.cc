@@ -69,7 +69,7 @@ class StandingMoves final : public learn::Moves {
 };
 
 // Most bytes that a worker had under way, while one of three stood still and another did `clocks`.
-std::size_t most_under_way(int staleness, std::int64_t clocks) {
+std::size_t most_updates_in_flight(int staleness, std::int64_t clocks) {
   constexpr int kWorkers = 3;
   transport::ThreadGroup group(kWorkers, 60);
   std::atomic<std::int64_t> done = 0;  // of worker 0
@@ -106,9 +106,9 @@ TEST(FlowControl, AWorkerHasTwoMovesAndTheirAnswersUnderWayAtMost) {
   const std::size_t slice = 8 * kNumbers / 3 + 8, headers = 4096;
   const std::size_t bound = 2 * (2 * slice) + 2 * (2 * slice) + headers;
   // With staleness 2 a clock begins until the slow worker lacks more than two.
-  EXPECT_LE(most_under_way(2, 4), bound);
-  EXPECT_LE(most_under_way(tables::kUnbounded, 4), bound);
-  EXPECT_LE(most_under_way(tables::kUnbounded, 200), bound);
+  EXPECT_LE(most_updates_in_flight(2, 4), bound);
+  EXPECT_LE(most_updates_in_flight(tables::kUnbounded, 4), bound);
+  EXPECT_LE(most_updates_in_flight(tables::kUnbounded, 200), bound);
 }
 
 }  // namespace

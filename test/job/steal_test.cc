@@ -28,7 +28,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<int> all_taken(ShardQueue& queue) {
+std::vector<int> take_all(ShardQueue& queue) {
   queue.end();
   std::vector<int> shards;
   while (const std::optional<int> shard = queue.take()) shards.push_back(*shard);
@@ -37,14 +37,14 @@ std::vector<int> all_taken(ShardQueue& queue) {
 
 TEST(ShardQueue, IsTakenFromTheMiddleOutwards) {
   ShardQueue queue({{4, 9}, 6, 6, 1});
-  EXPECT_THAT(all_taken(queue), ElementsAre(6, 7, 5, 8, 4));
+  EXPECT_THAT(take_all(queue), ElementsAre(6, 7, 5, 8, 4));
   EXPECT_EQ(queue.made(), (exchange::Range{4, 9}));
 }
 
 TEST(ShardQueue, IsTakenFromTheEndThatHasNoNeighbour) {
   ShardQueue first({{0, 4}, 2, 0, 1}), last({{8, 12}, 10, 12, 1});
-  EXPECT_THAT(all_taken(first), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(all_taken(last), ElementsAre(11, 10, 9, 8));
+  EXPECT_THAT(take_all(first), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(take_all(last), ElementsAre(11, 10, 9, 8));
 }
 
 TEST(ShardQueue, GivesAwayWhatANeighbourHoldsAndHasNotBegun) {
@@ -53,7 +53,7 @@ TEST(ShardQueue, GivesAwayWhatANeighbourHoldsAndHasNotBegun) {
   EXPECT_EQ(queue.give(Side::kAfter, 1), 2);
   EXPECT_EQ(queue.give(Side::kAfter, 1), std::nullopt) << "the neighbour has no rows of shard 1";
   EXPECT_EQ(queue.give(Side::kBefore, 1), std::nullopt);
-  EXPECT_THAT(all_taken(queue), ElementsAre(0, 1));
+  EXPECT_THAT(take_all(queue), ElementsAre(0, 1));
   EXPECT_EQ(queue.made(), (exchange::Range{0, 2}));
 
   ShardQueue begun({{4, 8}, 6, 6, 1});
@@ -84,7 +84,7 @@ TEST(ShardQueue, TakesWhatLiesNextToItsShards) {
   queue.add(2);
   queue.add(6);
   EXPECT_THROW(queue.add(8), base::Error);
-  EXPECT_EQ(all_taken(queue).size(), 3u);
+  EXPECT_EQ(take_all(queue).size(), 3u);
   EXPECT_EQ(queue.made(), (exchange::Range{2, 7}));
 }
 

@@ -50,8 +50,8 @@ double rounds_of(Watched& watched, Phase phase) {
 constexpr double kTail = 16;  // numbers behind an update that no prediction counts
 
 // Trains `learner` and checks what it had said.
-void expect_as_said(const std::string& what, RoundLearner& learner, const data::Dataset& data,
-                    std::int64_t classes = 2) {
+void expect_stated_cost(const std::string& what, RoundLearner& learner, const data::Dataset& data,
+                        std::int64_t classes = 2) {
   SCOPED_TRACE(what);
   const Shape shape = shape_of(data, classes);
   const Cost said = learner.cost(shape);
@@ -96,17 +96,17 @@ TEST(LearnerCost, OfKMeansIsWhatItSends) {
                                         kmeans::InitMethod::kParallel, kmeans::InitMethod::kAuto}) {
     for (const bool sparse : {false, true}) {
       kmeans::KMeans learner(clusters(init));
-      expect_as_said(to_string(init), learner, points(2000, 6, sparse));
+      expect_stated_cost(to_string(init), learner, points(2000, 6, sparse));
     }
   }
   kmeans::Parameters parameters = clusters(kmeans::InitMethod::kGreedy);
   parameters.n_init = 3;
   kmeans::KMeans thrice(parameters);
-  expect_as_said("three starts", thrice, points(2000, 6));
+  expect_stated_cost("three starts", thrice, points(2000, 6));
   parameters = clusters(kmeans::InitMethod::kRandom);
   parameters.batch_size = 100;
   kmeans::KMeans batches(parameters);
-  expect_as_said("batches", batches, points(2000, 6));
+  expect_stated_cost("batches", batches, points(2000, 6));
 }
 
 TEST(LearnerCost, OfKMeansWithCentresHasNoSeeding) {
@@ -136,7 +136,7 @@ using linear::Kind;
 using linear::Parameters;
 using linear::Solver;
 
-Parameters settled(Solver solver, Send send = Send::kModel, double learning_rate = 0) {
+Parameters six_rounds(Solver solver, Send send = Send::kModel, double learning_rate = 0) {
   Parameters parameters;
   parameters.solver = solver;
   parameters.send = send;
@@ -146,35 +146,37 @@ Parameters settled(Solver solver, Send send = Send::kModel, double learning_rate
   return parameters;
 }
 
-void expect_as_said(const std::string& what, Kind kind, const Parameters& parameters,
-                    std::size_t classes) {
+void expect_stated_cost(const std::string& what, Kind kind, const Parameters& parameters,
+                        std::size_t classes) {
   for (const auto storage : {test::Storage::kDense, test::Storage::kSparse}) {
     linear::Linear learner(kind, parameters);
     const auto data = test::dataset(test::rows_for(classes, 400, 30, 5, 0.5), storage);
-    expect_as_said(what + (storage == test::Storage::kDense ? ", dense" : ", sparse"), learner,
-                   data, static_cast<std::int64_t>(classes));
+    expect_stated_cost(what + (storage == test::Storage::kDense ? ", dense" : ", sparse"), learner,
+                       data, static_cast<std::int64_t>(classes));
   }
 }
 
 TEST(LearnerCost, OfLinearModelsIsWhatTheySend) {
-  expect_as_said("lbfgs", Kind::kSvm, settled(Solver::kLbfgs), 2);
-  expect_as_said("sgd", Kind::kSvm, settled(Solver::kSgd), 2);
-  expect_as_said("sgd at a given rate", Kind::kSvm, settled(Solver::kSgd, Send::kModel, 0.01), 2);
-  expect_as_said("gradients", Kind::kSvm, settled(Solver::kSgd, Send::kGradient), 2);
-  expect_as_said("auto", Kind::kSvm, settled(Solver::kAuto), 2);
-  expect_as_said("auto, gradients", Kind::kLogistic, settled(Solver::kAuto, Send::kGradient), 2);
-  expect_as_said("hybrid", Kind::kLogistic, settled(Solver::kHybrid), 2);
-  expect_as_said("softmax", Kind::kLogistic, settled(Solver::kLbfgs), 4);
-  expect_as_said("sgd of several classes", Kind::kLogistic, settled(Solver::kSgd), 3);
-  expect_as_said("least squares", Kind::kLinear, settled(Solver::kLbfgs), 0);
-  expect_as_said("least squares by sgd", Kind::kLinear, settled(Solver::kSgd), 0);
-  Parameters parameters = settled(Solver::kSgd);
+  expect_stated_cost("lbfgs", Kind::kSvm, six_rounds(Solver::kLbfgs), 2);
+  expect_stated_cost("sgd", Kind::kSvm, six_rounds(Solver::kSgd), 2);
+  expect_stated_cost("sgd at a given rate", Kind::kSvm,
+                     six_rounds(Solver::kSgd, Send::kModel, 0.01), 2);
+  expect_stated_cost("gradients", Kind::kSvm, six_rounds(Solver::kSgd, Send::kGradient), 2);
+  expect_stated_cost("auto", Kind::kSvm, six_rounds(Solver::kAuto), 2);
+  expect_stated_cost("auto, gradients", Kind::kLogistic, six_rounds(Solver::kAuto, Send::kGradient),
+                     2);
+  expect_stated_cost("hybrid", Kind::kLogistic, six_rounds(Solver::kHybrid), 2);
+  expect_stated_cost("softmax", Kind::kLogistic, six_rounds(Solver::kLbfgs), 4);
+  expect_stated_cost("sgd of several classes", Kind::kLogistic, six_rounds(Solver::kSgd), 3);
+  expect_stated_cost("least squares", Kind::kLinear, six_rounds(Solver::kLbfgs), 0);
+  expect_stated_cost("least squares by sgd", Kind::kLinear, six_rounds(Solver::kSgd), 0);
+  Parameters parameters = six_rounds(Solver::kSgd);
   parameters.adaptive = true;
-  expect_as_said("adaptive", Kind::kSvm, parameters, 2);
-  expect_as_said("adaptive, several classes", Kind::kLogistic, parameters, 3);
-  parameters = settled(Solver::kAuto);
+  expect_stated_cost("adaptive", Kind::kSvm, parameters, 2);
+  expect_stated_cost("adaptive, several classes", Kind::kLogistic, parameters, 3);
+  parameters = six_rounds(Solver::kAuto);
   parameters.fit_intercept = false;
-  expect_as_said("without intercept", Kind::kSvm, parameters, 2);
+  expect_stated_cost("without intercept", Kind::kSvm, parameters, 2);
 }
 
 TEST(LearnerCost, OfLinearSeedingIsStatisticsAndTheSearchForARate) {
@@ -182,13 +184,13 @@ TEST(LearnerCost, OfLinearSeedingIsStatisticsAndTheSearchForARate) {
   const auto seeding = [&](const Parameters& parameters, const Shape& shape) {
     return rounds_of(linear::Linear(Kind::kSvm, parameters).course(shape), Phase::kPrepare);
   };
-  EXPECT_EQ(seeding(settled(Solver::kLbfgs), dense), 1);
-  EXPECT_EQ(seeding(settled(Solver::kSgd), dense), 2);
-  EXPECT_EQ(seeding(settled(Solver::kHybrid), dense), 2);
-  EXPECT_EQ(seeding(settled(Solver::kSgd, Send::kModel, 0.1), dense), 1);
-  EXPECT_EQ(seeding(settled(Solver::kSgd, Send::kGradient), sparse), 2);
+  EXPECT_EQ(seeding(six_rounds(Solver::kLbfgs), dense), 1);
+  EXPECT_EQ(seeding(six_rounds(Solver::kSgd), dense), 2);
+  EXPECT_EQ(seeding(six_rounds(Solver::kHybrid), dense), 2);
+  EXPECT_EQ(seeding(six_rounds(Solver::kSgd, Send::kModel, 0.1), dense), 1);
+  EXPECT_EQ(seeding(six_rounds(Solver::kSgd, Send::kGradient), sparse), 2);
   // Dense columns are centred: their moments travel.
-  const linear::Linear sgd(Kind::kSvm, settled(Solver::kSgd));
+  const linear::Linear sgd(Kind::kSvm, six_rounds(Solver::kSgd));
   EXPECT_EQ(sgd.course(dense).front().round.update_bytes, 8 * 2 * 30);
   EXPECT_EQ(sgd.course(sparse).front().round.update_bytes, 0);
 }
@@ -198,22 +200,22 @@ TEST(LearnerCost, OfLinearModelsNamesTheLoopThatDoesIt) {
   const auto kernel = [](Kind kind, const Parameters& parameters, const Shape& shape) {
     return linear::Linear(kind, parameters).cost(shape).kernel;
   };
-  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kLbfgs), dense), "svm.lbfgs");
-  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kSgd), dense), "svm.model");
-  EXPECT_EQ(kernel(Kind::kLogistic, settled(Solver::kSgd, Send::kGradient), dense),
+  EXPECT_EQ(kernel(Kind::kSvm, six_rounds(Solver::kLbfgs), dense), "svm.lbfgs");
+  EXPECT_EQ(kernel(Kind::kSvm, six_rounds(Solver::kSgd), dense), "svm.model");
+  EXPECT_EQ(kernel(Kind::kLogistic, six_rounds(Solver::kSgd, Send::kGradient), dense),
             "logistic.gradient");
-  EXPECT_EQ(kernel(Kind::kLinear, settled(Solver::kAuto), dense), "linear.lbfgs");
+  EXPECT_EQ(kernel(Kind::kLinear, six_rounds(Solver::kAuto), dense), "linear.lbfgs");
   // Averaging pays where rows are many.
-  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kAuto), sparse), "svm.model");
-  EXPECT_EQ(kernel(Kind::kSvm, settled(Solver::kAuto), {100, 30, 500, 2, true}), "svm.lbfgs");
+  EXPECT_EQ(kernel(Kind::kSvm, six_rounds(Solver::kAuto), sparse), "svm.model");
+  EXPECT_EQ(kernel(Kind::kSvm, six_rounds(Solver::kAuto), {100, 30, 500, 2, true}), "svm.lbfgs");
 }
 
 TEST(LearnerCost, OfAGradientIsThatOfItsBatch) {
   const Shape shape{10000, 30, 300000, 3};
-  Parameters parameters = settled(Solver::kSgd, Send::kGradient);
+  Parameters parameters = six_rounds(Solver::kSgd, Send::kGradient);
   parameters.batch_fraction = 0.05;
   const Cost batch = linear::Linear(Kind::kLogistic, parameters).cost(shape);
-  const Cost pass = linear::Linear(Kind::kLogistic, settled(Solver::kSgd)).cost(shape);
+  const Cost pass = linear::Linear(Kind::kLogistic, six_rounds(Solver::kSgd)).cost(shape);
   EXPECT_DOUBLE_EQ(batch.flops, 0.05 * pass.flops);
   EXPECT_EQ(pass.flops, 4.0 * 300000 * 3);
   EXPECT_EQ(pass.outputs, 3);

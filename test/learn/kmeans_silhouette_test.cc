@@ -26,8 +26,8 @@ double distance(const double* a, const double* b, std::size_t cols, Metric metri
 }
 
 // By its definition.
-double plain(const std::vector<double>& rows, std::size_t cols, const Labels& labels,
-             Metric metric) {
+double silhouette_by_definition(const std::vector<double>& rows, std::size_t cols,
+                                const Labels& labels, Metric metric) {
   double sum = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     std::map<std::int32_t, std::pair<double, double>> to;  // sum, count
@@ -58,7 +58,7 @@ TEST(Silhouette, IsThatOfAllPairs) {
   for (int i = 0; i < kRows; ++i) labels.push_back(i == 7 ? 5 : i * i % 4);  // 5 has one row
   const auto ids = silhouette_rows(kRows, kRows, 0);
   for (const Metric metric : {Metric::kEuclidean, Metric::kCosine}) {
-    const double expected = plain(rows, kCols, labels, metric);
+    const double expected = silhouette_by_definition(rows, kCols, labels, metric);
     for (const int threads : {1, 3}) {
       EXPECT_NEAR(silhouette(test::dense(rows, kCols).x, ids, labels, metric, threads).value(),
                   expected, 1e-12);

@@ -27,7 +27,7 @@ SerialLda serial(const Documents& documents, const Parameters& p) {
 }
 
 // How far the learner is from the serial one after all rounds of `p`.
-double off(const Documents& documents, const Parameters& p, int shards) {
+double largest_difference(const Documents& documents, const Parameters& p, int shards) {
   const auto trained = test::train(p, test::dataset(documents), test::with_shards(shards));
   const auto rounds = static_cast<std::int64_t>(trained.rounds.size());
   const std::int64_t a_pass = rounds / p.passes;
@@ -43,9 +43,13 @@ double off(const Documents& documents, const Parameters& p, int shards) {
 TEST(LdaSerial, StatisticsGiveTheSameTopics) {
   const Documents documents = test::some_documents(60, 30, 1);
   for (const int shards : {1, 3, 8}) {
-    EXPECT_LT(off(documents, parameters(Send::kGradient, Precision::kDouble), shards), 1e-9)
+    EXPECT_LT(
+        largest_difference(documents, parameters(Send::kGradient, Precision::kDouble), shards),
+        1e-9)
         << shards;
-    EXPECT_LT(off(documents, parameters(Send::kGradient, Precision::kSingle), shards), 1e-4)
+    EXPECT_LT(
+        largest_difference(documents, parameters(Send::kGradient, Precision::kSingle), shards),
+        1e-4)
         << shards;
   }
 }
@@ -54,7 +58,8 @@ TEST(LdaSerial, StepsMayBeCountedInRounds) {
   const Documents documents = test::some_documents(60, 30, 1);
   Parameters p = parameters(Send::kGradient, Precision::kDouble, 2);
   p.step_by = StepBy::kRounds;
-  for (const int shards : {1, 3}) EXPECT_LT(off(documents, p, shards), 1e-9) << shards;
+  for (const int shards : {1, 3})
+    EXPECT_LT(largest_difference(documents, p, shards), 1e-9) << shards;
 }
 
 TEST(LdaSerial, StepsThatDoNotFallForgetWhatWasBefore) {
@@ -77,15 +82,20 @@ TEST(LdaSerial, StepsThatDoNotFallForgetWhatWasBefore) {
 TEST(LdaSerial, AveragedModelsAreTheMeanOfSerialOnes) {
   const Documents documents = test::some_documents(60, 30, 2);
   for (const int shards : {1, 3, 8}) {
-    EXPECT_LT(off(documents, parameters(Send::kModel, Precision::kDouble), shards), 1e-9) << shards;
-    EXPECT_LT(off(documents, parameters(Send::kModel, Precision::kSingle), shards), 1e-4) << shards;
+    EXPECT_LT(largest_difference(documents, parameters(Send::kModel, Precision::kDouble), shards),
+              1e-9)
+        << shards;
+    EXPECT_LT(largest_difference(documents, parameters(Send::kModel, Precision::kSingle), shards),
+              1e-4)
+        << shards;
   }
 }
 
 TEST(LdaSerial, SeveralPassesTakeSeveralOrders) {
   const Documents documents = test::some_documents(50, 30, 3);
   for (const Send send : {Send::kModel, Send::kGradient}) {
-    EXPECT_LT(off(documents, parameters(send, Precision::kDouble, 3), 2), 1e-9) << to_string(send);
+    EXPECT_LT(largest_difference(documents, parameters(send, Precision::kDouble, 3), 2), 1e-9)
+        << to_string(send);
   }
 }
 
@@ -97,7 +107,7 @@ TEST(LdaSerial, WhatFadesFastIsStillTheSame) {
     p.kappa = 0.51, p.tau0 = 1, p.batch_size = 400, p.inference_max_iter = 5;
     const SerialLda by_hand = serial(documents, p);
     EXPECT_LT(1 - by_hand.step(0, by_hand.count()), 1e-12);  // twice at least
-    EXPECT_LT(off(documents, p, 1), precision == Precision::kSingle ? 1e-4 : 1e-9);
+    EXPECT_LT(largest_difference(documents, p, 1), precision == Precision::kSingle ? 1e-4 : 1e-9);
   }
 }
 
@@ -107,7 +117,7 @@ TEST(LdaSerial, OneTopicOrManyOfWhichMostHaveNothing) {
     for (const std::int64_t topics : {1, 2, 8, 16, 17, 40}) {
       Parameters p = parameters(send, Precision::kDouble, 2);
       p.n_topics = topics;
-      EXPECT_LT(off(documents, p, 2), 1e-9) << to_string(send) << ", " << topics;
+      EXPECT_LT(largest_difference(documents, p, 2), 1e-9) << to_string(send) << ", " << topics;
     }
   }
 }
@@ -119,9 +129,9 @@ TEST(LdaSerial, PriorsMayBeSmall) {
     for (const std::int64_t topics : {5, 16}) {
       Parameters p = parameters(send, Precision::kSingle, 3);
       p.n_topics = topics, p.eta = 0.004, p.alpha = 0.01, p.kappa = 0.51, p.tau0 = 1;
-      EXPECT_LT(off(documents, p, 1), 1e-3) << to_string(send) << ", " << topics;
+      EXPECT_LT(largest_difference(documents, p, 1), 1e-3) << to_string(send) << ", " << topics;
       p.precision = Precision::kDouble;
-      EXPECT_LT(off(documents, p, 1), 1e-9) << to_string(send) << ", " << topics;
+      EXPECT_LT(largest_difference(documents, p, 1), 1e-9) << to_string(send) << ", " << topics;
     }
   }
 }
@@ -156,7 +166,8 @@ TEST(LdaSerial, DocumentsMayBeShort) {
       for (const Precision precision : {Precision::kSingle, Precision::kDouble}) {
         Parameters p = parameters(send, precision);
         p.n_topics = topics, p.eta = p.alpha = 1 / 300., p.inference_max_iter = 2;
-        EXPECT_LT(off(documents, p, 2), precision == Precision::kSingle ? 2e-3 : 1e-9)
+        EXPECT_LT(largest_difference(documents, p, 2),
+                  precision == Precision::kSingle ? 2e-3 : 1e-9)
             << to_string(send) << ", " << topics;
       }
     }
@@ -168,7 +179,8 @@ TEST(LdaSerial, DocumentsHaveWeights) {
   for (std::size_t i = 0; i < 40; ++i)
     documents.weights.push_back(0.25 * static_cast<double>(i % 8));
   for (const Send send : {Send::kModel, Send::kGradient}) {
-    EXPECT_LT(off(documents, parameters(send, Precision::kDouble, 2), 3), 1e-9) << to_string(send);
+    EXPECT_LT(largest_difference(documents, parameters(send, Precision::kDouble, 2), 3), 1e-9)
+        << to_string(send);
   }
 }
 
@@ -178,7 +190,8 @@ TEST(LdaSerial, CountsNeedNotBeWhole) {
     for (auto& [word, n] : row) n = 0.375 * n + 0.125 * static_cast<double>(word % 4);
   }
   for (const Send send : {Send::kModel, Send::kGradient}) {
-    EXPECT_LT(off(documents, parameters(send, Precision::kDouble, 2), 3), 1e-9) << to_string(send);
+    EXPECT_LT(largest_difference(documents, parameters(send, Precision::kDouble, 2), 3), 1e-9)
+        << to_string(send);
   }
 }
 

@@ -63,7 +63,7 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T>& b) {
 
 // The largest error(x, f(x)).
 template <class T, class F, class Error>
-double worst(const std::vector<T>& x, F f, Error error) {
+double largest_error(const std::vector<T>& x, F f, Error error) {
   std::vector<T> y(x.size());
   f(std::span<const T>(x), std::span<T>(y));
   long double most = 0;
@@ -84,7 +84,7 @@ TYPED_TEST(LdaSpecial, ExpIsAsExactAsTheTableSays) {
   const double range = Bounds<T>::kRange;
   const auto x = joined(uniform<T>(-range, range, 20000, 1), uniform<T>(-1, 1, 20000, 2));
   EXPECT_LT(
-      worst(
+      largest_error(
           x, [](auto in, auto out) { vector_exp(in, out); },
           [](long double at, long double y) { return std::abs(y - std::exp(at)) / std::exp(at); }),
       Bounds<T>::kExp);
@@ -110,7 +110,7 @@ TYPED_TEST(LdaSpecial, LogIsAsExactAsTheTableSays) {
   x.push_back(std::nextafter(T{1}, T{0}));
   x.push_back(std::numeric_limits<T>::min());
   x.push_back(std::numeric_limits<T>::max());
-  EXPECT_LT(worst(
+  EXPECT_LT(largest_error(
                 x, [](auto in, auto out) { vector_log(in, out); },
                 [](long double at, long double y) {
                   const long double exact = std::log(at);
@@ -125,7 +125,7 @@ TYPED_TEST(LdaSpecial, LogIsAsExactAsTheTableSays) {
 TYPED_TEST(LdaSpecial, DigammaIsAsExactAsTheTableSays) {
   using T = TypeParam;
   const auto x = joined(spread<T>(1e-8, 1e9, 20000, 6), uniform<T>(0.5, 20, 20000, 7));
-  EXPECT_LT(worst(
+  EXPECT_LT(largest_error(
                 x, [](auto in, auto out) { vector_digamma(in, out); },
                 [](long double at, long double y) {
                   const long double exact = digamma(at);
@@ -137,7 +137,7 @@ TYPED_TEST(LdaSpecial, DigammaIsAsExactAsTheTableSays) {
 TYPED_TEST(LdaSpecial, ExpDigammaIsAsExactAsTheTableSays) {
   using T = TypeParam;
   const auto x = joined(spread<T>(1e-8, 1e9, 20000, 8), uniform<T>(0.5, 20, 20000, 9));
-  EXPECT_LT(worst(
+  EXPECT_LT(largest_error(
                 x, [](auto in, auto out) { vector_exp_digamma(in, out); },
                 [](long double at, long double y) {
                   const long double exact = digamma(at);

@@ -14,7 +14,7 @@ using test::on;
 using test::Storage;
 
 // Only the first three of forty columns say anything of the label.
-Labelled mostly_noise(std::size_t rows, unsigned seed) {
+Labelled rows_of_noise(std::size_t rows, unsigned seed) {
   constexpr std::int64_t kCols = 40;
   Labelled data;
   data.cols = kCols;
@@ -40,7 +40,7 @@ Parameters with_l1(Solver solver, Send send = Send::kModel) {
 }
 
 TEST(LinearL1, SgdHasAboutAsManyZerosAsLbfgs) {
-  const Labelled data = mostly_noise(4000, 3);
+  const Labelled data = rows_of_noise(4000, 3);
   for (const Storage storage : {Storage::kDense, Storage::kSparse}) {
     const auto rows = test::dataset(data, storage);
     const auto exact = test::train(Kind::kLogistic, with_l1(Solver::kLbfgs), rows, on(4));
@@ -63,7 +63,7 @@ TEST(LinearL1, SgdHasAboutAsManyZerosAsLbfgs) {
 
 // Rounds that ran out go on from the weights before they were pruned.
 TEST(LinearL1, MoreRoundsGiveTheBitsOfTheLongerRun) {
-  const auto rows = test::dataset(mostly_noise(1000, 5), Storage::kDense);
+  const auto rows = test::dataset(rows_of_noise(1000, 5), Storage::kDense);
   for (const Send send : {Send::kModel, Send::kGradient}) {
     Parameters p = with_l1(Solver::kSgd, send);
     p.tol = 0, p.max_iter = 9;

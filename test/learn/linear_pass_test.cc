@@ -74,7 +74,7 @@ std::vector<double> mean_of(std::vector<double> sums, std::size_t count) {
 
 // One rate for all; every weight shrinks at every row. With L1, what a weight owes is taken when a
 // row touches it, and at the end: the penalty of Tsuruoka et al. is defined so.
-std::vector<double> twin(const Bench& b, std::vector<double> w) {
+std::vector<double> plain_pass(const Bench& b, std::vector<double> w) {
   const std::size_t C = b.problem.outputs, P = w.size();
   std::vector<double> sums(P), paid(P);
   double owed = 0, t = 0;
@@ -126,7 +126,7 @@ TEST(LinearPass, LazyL2IsTheDenseUpdate) {
       b.options.rate = 0.05, b.options.decay = 1e-3, b.options.l2 = 0.02;
       b.options.average = average;
       const std::vector<double> v = b.start(2);
-      EXPECT_LT(relative_error(b.pass(v).v, twin(b, v)), 1e-12)
+      EXPECT_LT(relative_error(b.pass(v).v, plain_pass(b, v)), 1e-12)
           << static_cast<int>(loss) << ' ' << classes << ' ' << average;
     }
   }
@@ -141,7 +141,7 @@ TEST(LinearPass, LazyL2IsTheDenseUpdateWhereTheScaleWasFolded) {
       b.options.average = average;
       const std::vector<double> v = b.start(4);
       const SgdResult pass = b.pass(v);
-      EXPECT_LT(relative_error(pass.v, twin(b, v)), 1e-12) << l1 << ' ' << average;
+      EXPECT_LT(relative_error(pass.v, plain_pass(b, v)), 1e-12) << l1 << ' ' << average;
       EXPECT_TRUE(pass.shrink == 0 || average) << "(1 - 0.2)^5000 is no double";
     }
   }
@@ -156,7 +156,7 @@ TEST(LinearPass, AWeightThatNoRowTouchesShrinksByWhatIsReported) {
     const std::vector<double> v = b.start(6);
     const SgdResult pass = b.pass(v);
     EXPECT_EQ(pass.v[2], pass.shrink * v[2]);
-    EXPECT_NEAR(pass.v[2], twin(b, v)[2], 1e-14);
+    EXPECT_NEAR(pass.v[2], plain_pass(b, v)[2], 1e-14);
     EXPECT_LT(pass.shrink, 0.9);
   }
 }
@@ -167,7 +167,7 @@ TEST(LinearPass, CumulativeL1IsThatOfADenseTwin) {
       Bench b(test::rows_for(classes, 600, 15, 7, 0.2), Storage::kSparse, classes, loss);
       b.options.rate = 0.05, b.options.l1 = 0.01, b.options.l2 = 0.01;
       b.options.average = average;
-      const std::vector<double> v = b.start(8), w = b.pass(v).v, expected = twin(b, v);
+      const std::vector<double> v = b.start(8), w = b.pass(v).v, expected = plain_pass(b, v);
       EXPECT_LT(relative_error(w, expected), 1e-12) << static_cast<int>(loss) << ' ' << average;
       for (std::size_t i = 0; i < w.size(); ++i) EXPECT_EQ(w[i] == 0, expected[i] == 0);
     }

@@ -12,8 +12,8 @@ launch() {  # launch RANKS ARGUMENTS...
 }
 
 kLasting=19
-kLast=(FailureReachesAll FailureReachesWhoAsks FailureDuringAllreduce FailureDuringTree
-       SilenceIsNamed)
+kLast=(FailureReachesAll FailureReachesPollingWorkers FailureDuringAllreduce FailureDuringTree
+       ASilentWorkerIsNamed)
 ran=0 expected=0 failed=0
 for ranks in 1 2 3 5 8; do
   expected=$((expected + kLasting + ${#kLast[@]}))

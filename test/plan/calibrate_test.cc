@@ -17,7 +17,8 @@ namespace meanwhile::plan {
 namespace {
 
 // Times of exchanges on such a network, each off by up to `noise`.
-std::vector<MeasuredExchange> timed(const Network& network, int workers, double noise = 0) {
+std::vector<MeasuredExchange> exchange_times(const Network& network, int workers,
+                                             double noise = 0) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> off(1 - noise, 1 + noise);
   std::vector<MeasuredExchange> measured;
@@ -40,7 +41,7 @@ TEST(FitNetwork, FindsTheNetworkThatMadeTheTimes) {
     for (const Network& network :
          {Network{1e9, 5e-5, 1e-5}, Network{1.25e8, 2e-4, 5e-5}, Network{1e10, 2e-6, 1e-6}}) {
       SCOPED_TRACE(fmt::format("{} workers, {} bytes/s", workers, network.bandwidth));
-      const Network found = fit_network(timed(network, workers));
+      const Network found = fit_network(exchange_times(network, workers));
       EXPECT_NEAR(found.bandwidth, network.bandwidth, 0.01 * network.bandwidth);
       EXPECT_NEAR(found.latency, network.latency, 0.01 * network.latency);
       EXPECT_NEAR(found.per_message, network.per_message, 0.01 * network.per_message);
@@ -51,10 +52,10 @@ TEST(FitNetwork, FindsTheNetworkThatMadeTheTimes) {
 TEST(FitNetwork, FindsItThroughNoise) {
   const Network network{1e9, 5e-5, 1e-5};
   for (const int workers : {3, 8, 64}) {
-    const Network found = fit_network(timed(network, workers, 0.05));
+    const Network found = fit_network(exchange_times(network, workers, 0.05));
     EXPECT_NEAR(found.bandwidth, network.bandwidth, 0.1 * network.bandwidth);
     // Latency and the time of a message are hard to tell apart; what they make together is not.
-    for (const MeasuredExchange& one : timed(network, workers)) {
+    for (const MeasuredExchange& one : exchange_times(network, workers)) {
       const double seconds = one.cost.waits * found.latency +
                              one.cost.messages * found.per_message +
                              one.cost.bytes / found.bandwidth;
@@ -67,7 +68,7 @@ TEST(FitNetwork, HasNothingBelowZero) {
   for (const double noise : {0.3, 0.9}) {
     for (const Network& network : {Network{1e9, 0, 1e-5}, Network{1e9, 1e-5, 0}, Network{1e9, 0, 0},
                                    Network{1e15, 1e-4, 0}}) {
-      const Network found = fit_network(timed(network, 4, noise));
+      const Network found = fit_network(exchange_times(network, 4, noise));
       EXPECT_GE(found.latency, 0);
       EXPECT_GE(found.per_message, 0);
       EXPECT_GT(found.bandwidth, 0);
@@ -79,15 +80,15 @@ TEST(FitNetwork, HasNothingBelowZero) {
 // Between two workers both exchanges wait and send alike: the constants cannot be told apart.
 TEST(FitNetwork, ExplainsTheTimesOfTwo) {
   const Network network{1e9, 5e-5, 1e-5};
-  const Network found = fit_network(timed(network, 2));
-  for (const MeasuredExchange& one : timed(network, 2)) {
+  const Network found = fit_network(exchange_times(network, 2));
+  for (const MeasuredExchange& one : exchange_times(network, 2)) {
     const double seconds = one.cost.waits * found.latency + one.cost.messages * found.per_message +
                            one.cost.bytes / found.bandwidth;
     EXPECT_NEAR(seconds, one.seconds, 0.01 * one.seconds);
   }
 }
 
-CalibrateOptions quick() {
+CalibrateOptions quick_options() {
   CalibrateOptions options;
   options.quick = true;
   options.seconds = 0.001;
@@ -120,7 +121,7 @@ TEST(Calibrate, OfThisComputerIsUsable) {
   const TemporaryFolder folder;
   storage::Meter meter;
   storage::Store store = storage::open_local("store", folder / "store", meter);
-  CalibrateOptions options = quick();
+  CalibrateOptions options = quick_options();
   options.threads = 2;
   options.folder = folder.path();
   options.blobs = store.blobs.get();
@@ -149,7 +150,7 @@ TEST(Calibrate, OfThisComputerIsUsable) {
 }
 
 TEST(Calibrate, WithoutAFolderTriesNoDisk) {
-  const Machine machine = calibrate(learn::standard_registry(), quick());
+  const Machine machine = calibrate(learn::standard_registry(), quick_options());
   expect_usable(machine);
   EXPECT_EQ(machine.disk, 0);
   EXPECT_EQ(machine.together, 1);
@@ -171,7 +172,7 @@ TEST(Calibrate, OfSeveralRanksIsTheSameForAll) {
         try {
           storage::Meter meter;
           storage::Store store = storage::open_local("store", folder / "store", meter);
-          CalibrateOptions options = quick();
+          CalibrateOptions options = quick_options();
           options.transport = &transport;
           options.folder = folder.path();
           options.blobs = store.blobs.get();

@@ -158,7 +158,7 @@ Job job(double update_bytes) {
   return job;
 }
 
-Setting at(Medium medium) {
+Setting setting_at(Medium medium) {
   Setting setting;
   setting.medium = medium;
   return setting;
@@ -167,7 +167,7 @@ Setting at(Medium medium) {
 TEST(Curve, TakesTheFasterExchangeOnlyWhereItMay) {
   const std::vector<int> workers = {2, 64};
   for (const double bytes : {64.0, 1e8}) {
-    Setting setting = at(Medium::kNetwork);
+    Setting setting = setting_at(Medium::kNetwork);
     const auto best = curve(machine(), job(bytes), setting, workers, false);
     const auto allreduce = curve(machine(), job(bytes), setting, workers, true);
     setting.exchange = job::Exchange::kTree;
@@ -208,7 +208,7 @@ TEST(WithRows, ChangesWhatGrowsWithRowsAndNothingElse) {
 TEST(WeakCurve, HasTheSameWorkForEachWorker) {
   Machine m = machine();
   const std::vector<int> workers = {1, 2, 10, 100};
-  const std::vector<Point> points = weak_curve(m, job(8e5), at(Medium::kNetwork), workers);
+  const std::vector<Point> points = weak_curve(m, job(8e5), setting_at(Medium::kNetwork), workers);
   double exchange = -1;
   for (std::size_t i = 0; i < workers.size(); ++i) {
     EXPECT_EQ(points[i].workers, workers[i]);
@@ -252,7 +252,8 @@ TEST(ScaleUp, WhereOnlyReadsCostIsTwoThirdsAndOneThird) {
   // Squares of integers: nothing is rounded up.
   std::vector<int> squares;
   for (int root = 2; root <= 400; ++root) squares.push_back(root * root);
-  const ScaleUp found = scale_up(m, job(2e5), at(Medium::kStorage), squares, doubled(1'000'000, 7));
+  const ScaleUp found =
+      scale_up(m, job(2e5), setting_at(Medium::kStorage), squares, doubled(1'000'000, 7));
   ASSERT_EQ(found.sizes.size(), 7U);
   EXPECT_NEAR(found.workers_exponent, 2.0 / 3, 0.02);
   EXPECT_NEAR(found.seconds_exponent, 1.0 / 3, 0.02);
@@ -275,7 +276,8 @@ TEST(ScaleUp, OnAzureIsThatOfThePaper) {
   what.load_bytes = 0;
   std::vector<int> workers;
   for (int w = 1; w < 20'000; w += 1 + w / 200) workers.push_back(w);
-  const ScaleUp found = scale_up(azure, what, at(Medium::kStorage), workers, doubled(4'000'000, 7));
+  const ScaleUp found =
+      scale_up(azure, what, setting_at(Medium::kStorage), workers, doubled(4'000'000, 7));
   EXPECT_NEAR(found.workers_exponent, 2.0 / 3, 0.03);
   EXPECT_NEAR(found.seconds_exponent, 1.0 / 3, 0.03);
   EXPECT_LT(found.sizes.back().best.workers, workers.back());
@@ -284,7 +286,8 @@ TEST(ScaleUp, OnAzureIsThatOfThePaper) {
 // Without an exchange all workers there are would be taken, and more.
 TEST(ScaleUp, WhereNothingIsExchangedTakesAll) {
   const std::vector<int> workers = {1, 2, 4, 8};
-  const ScaleUp found = scale_up(machine(), job(0), at(Medium::kMemory), workers, doubled(1000, 4));
+  const ScaleUp found =
+      scale_up(machine(), job(0), setting_at(Medium::kMemory), workers, doubled(1000, 4));
   EXPECT_NEAR(found.workers_exponent, 0, 1e-9);
   EXPECT_NEAR(found.seconds_exponent, 1, 1e-9);
   for (const auto& size : found.sizes) EXPECT_EQ(size.best.workers, 8);

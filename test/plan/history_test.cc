@@ -153,21 +153,22 @@ TEST_F(HistoryTest, SaysWhenItCannotBeWritten) {
   EXPECT_THAT(message, HasSubstr("mine.toml.runs.jsonl"));
 }
 
-History of(const std::vector<Audit>& runs) {
+History history_of(const std::vector<Audit>& runs) {
   History history;
   history.runs = runs;
   return history;
 }
 
 TEST(HistoryError, IsTheMeanOfWhatWasOff) {
-  const auto error = of({run("kmeans", 12), run("kmeans", 6), run("svm", 100)}).error("kmeans");
+  const auto error =
+      history_of({run("kmeans", 12), run("kmeans", 6), run("svm", 100)}).error("kmeans");
   EXPECT_DOUBLE_EQ(error.mean, 0.3);  // +20 % and -40 %
   EXPECT_EQ(error.runs, 2);
   EXPECT_TRUE(error.same_learner);
 }
 
 TEST(HistoryError, OfALearnerThatNeverRanIsThatOfAll) {
-  const auto error = of({run("kmeans", 12), run("svm", 14)}).error("linear");
+  const auto error = history_of({run("kmeans", 12), run("svm", 14)}).error("linear");
   EXPECT_DOUBLE_EQ(error.mean, 0.3);
   EXPECT_EQ(error.runs, 2);
   EXPECT_FALSE(error.same_learner);
@@ -176,7 +177,7 @@ TEST(HistoryError, OfALearnerThatNeverRanIsThatOfAll) {
 TEST(HistoryError, ForgetsWhatIsLongAgo) {
   std::vector<Audit> runs(50, run("kmeans", 1000));
   runs.insert(runs.end(), 20, run("kmeans", 11));
-  const auto error = of(runs).error("kmeans");
+  const auto error = history_of(runs).error("kmeans");
   EXPECT_NEAR(error.mean, 0.1, 1e-12);
   EXPECT_EQ(error.runs, 20);
 }
@@ -184,7 +185,7 @@ TEST(HistoryError, ForgetsWhatIsLongAgo) {
 TEST(HistoryError, LeavesOutRunsOfWhichNothingWasPredicted) {
   Audit nothing = run("kmeans", 5);
   nothing.seconds.predicted = 0;
-  const auto error = of({run("kmeans", 12), nothing}).error("kmeans");
+  const auto error = history_of({run("kmeans", 12), nothing}).error("kmeans");
   EXPECT_EQ(error.runs, 1);
   EXPECT_NEAR(error.mean, 0.2, 1e-12);
 }
@@ -192,7 +193,7 @@ TEST(HistoryError, LeavesOutRunsOfWhichNothingWasPredicted) {
 TEST(Refine, MovesTheRateToWhatWasSeen) {
   Machine machine;
   machine.flops = 1e9;
-  refine(machine, of({run("kmeans", 12, 4e9)}));
+  refine(machine, history_of({run("kmeans", 12, 4e9)}));
   EXPECT_NEAR(machine.rate("kmeans", false, 16, 32), 4e9, 4);
   EXPECT_EQ(machine.rate("svm", false, 16, 32), 1e9);
 }
@@ -202,7 +203,8 @@ TEST(Refine, TakesTheLatestOfAShape) {
   machine.flops = 1e9;
   Audit wider = run("kmeans", 12, 7e9);
   wider.rate.cols = 1024;
-  refine(machine, of({run("kmeans", 12, 2e9), wider, run("kmeans", 12, 5e9), run("svm", 12)}));
+  refine(machine,
+         history_of({run("kmeans", 12, 2e9), wider, run("kmeans", 12, 5e9), run("svm", 12)}));
   EXPECT_EQ(machine.rates.size(), 2U);
   EXPECT_NEAR(machine.rate("kmeans", false, 16, 32), 5e9, 0.01 * 5e9);
   EXPECT_NEAR(machine.rate("kmeans", false, 1024, 32), 7e9, 0.01 * 7e9);

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // No field has its default, and no two have the same value.
-Machine full() {
+Machine machine_with_all_fields() {
   Machine machine;
   machine.description = "quotes \" and ' and a \\, a # and \xC3\xBC";
   machine.flops = 1.25e9;
@@ -78,9 +78,9 @@ void expect_same(const Machine& a, const Machine& b) {
 }
 
 TEST(Machine, EveryFieldIsReadAsItWasWritten) {
-  const std::string text = to_toml(full());
+  const std::string text = to_toml(machine_with_all_fields());
   const Machine again = parse_machine(text, "some/folder/mine.v2.toml");
-  expect_same(again, full());
+  expect_same(again, machine_with_all_fields());
   EXPECT_EQ(again.name, "mine.v2");
   EXPECT_EQ(to_toml(again), text);
 }
@@ -202,11 +202,11 @@ TEST(Machine, TextThatIsNoTomlIsRefused) {
 
 TEST(Machine, IsAFileOrAName) {
   const TemporaryFolder folder;
-  base::write_file(folder / "mine.toml", to_toml(full()));
+  base::write_file(folder / "mine.toml", to_toml(machine_with_all_fields()));
   const Machine mine = open_machine((folder / "mine.toml").string());
   EXPECT_EQ(mine.name, "mine");
   EXPECT_EQ(mine.file, folder / "mine.toml");
-  expect_same(mine, full());
+  expect_same(mine, machine_with_all_fields());
 
   const std::string message = input_error_of([] { open_machine("azure-smal"); });
   EXPECT_THAT(message, StartsWith("machine 'azure-smal': no such file"));

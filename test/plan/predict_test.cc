@@ -258,7 +258,7 @@ TEST(Predict, TheRateIsThatOfTheShape) {
   EXPECT_NEAR(predict(m, sparse, at(Medium::kMemory), 1).work, 500, 1e-3);
 }
 
-double by(job::Exchange exchange, const Network& network, double bytes, int workers) {
+double seconds_by(job::Exchange exchange, const Network& network, double bytes, int workers) {
   Setting setting;
   setting.exchange = exchange;
   learn::Cost cost;
@@ -269,19 +269,22 @@ double by(job::Exchange exchange, const Network& network, double bytes, int work
 TEST(PredictExchange, TreeIsForSmallUpdatesOfManyAndAllreduceForLargeOnes) {
   using job::Exchange;
   const Network network{1e9, 1e-5, 1e-5};
-  EXPECT_LT(by(Exchange::kTree, network, 64, 64), by(Exchange::kAllreduce, network, 64, 64));
-  EXPECT_LT(by(Exchange::kAllreduce, network, 1e8, 64), by(Exchange::kTree, network, 1e8, 64));
-  EXPECT_LT(by(Exchange::kAllreduce, network, 1e8, 3), by(Exchange::kTree, network, 1e8, 3));
+  EXPECT_LT(seconds_by(Exchange::kTree, network, 64, 64),
+            seconds_by(Exchange::kAllreduce, network, 64, 64));
+  EXPECT_LT(seconds_by(Exchange::kAllreduce, network, 1e8, 64),
+            seconds_by(Exchange::kTree, network, 1e8, 64));
+  EXPECT_LT(seconds_by(Exchange::kAllreduce, network, 1e8, 3),
+            seconds_by(Exchange::kTree, network, 1e8, 3));
   for (const auto exchange : {Exchange::kTree, Exchange::kAllreduce}) {
-    EXPECT_EQ(by(exchange, network, 1e8, 1), 0);
+    EXPECT_EQ(seconds_by(exchange, network, 1e8, 1), 0);
   }
 }
 
 // 2 (P-1)/P of an update goes through each link.
 TEST(PredictExchange, AllreduceOfLargeUpdatesHardlyGrowsWithWorkers) {
   const Network network{1e9};
-  EXPECT_NEAR(by(job::Exchange::kAllreduce, network, 1e9, 2), 1, 1e-9);
-  EXPECT_NEAR(by(job::Exchange::kAllreduce, network, 1e9, 100), 2 * 0.99, 1e-9);
+  EXPECT_NEAR(seconds_by(job::Exchange::kAllreduce, network, 1e9, 2), 1, 1e-9);
+  EXPECT_NEAR(seconds_by(job::Exchange::kAllreduce, network, 1e9, 100), 2 * 0.99, 1e-9);
 }
 
 Storage storage_of(double read, double write, double latency = 0) {

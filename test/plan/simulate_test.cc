@@ -59,7 +59,7 @@ Job job(int workers, double rounds) {
 
 constexpr FaultModel kNone{.jitter = 0};
 
-Setting at(Medium medium, int shards = 0) {
+Setting setting_at(Medium medium, int shards = 0) {
   Setting setting;
   setting.medium = medium;
   setting.shards = shards;
@@ -90,15 +90,15 @@ void expect_as_predicted(const Machine& where, const Setting& setting, int worke
 
 TEST(Simulate, WithoutTroubleAgreesWithThePrediction) {
   for (const int workers : {1, 2, 3, 8, 9, 64, 100, 1000}) {
-    expect_as_predicted(machine(), at(Medium::kMemory), workers);
-    expect_as_predicted(machine(), at(Medium::kNetwork), workers);
-    expect_as_predicted(machine(), at(Medium::kNetwork, 3 * workers + 1), workers);
-    Setting tree = at(Medium::kNetwork);
+    expect_as_predicted(machine(), setting_at(Medium::kMemory), workers);
+    expect_as_predicted(machine(), setting_at(Medium::kNetwork), workers);
+    expect_as_predicted(machine(), setting_at(Medium::kNetwork, 3 * workers + 1), workers);
+    Setting tree = setting_at(Medium::kNetwork);
     tree.exchange = job::Exchange::kTree;
     expect_as_predicted(machine(), tree, workers);
-    expect_as_predicted(machine(), at(Medium::kStorage), workers);
-    expect_as_predicted(machine(), at(Medium::kStorage, 4 * workers), workers);
-    expect_as_predicted(machine(), at(Medium::kStorage, (workers + 1) / 2), workers);
+    expect_as_predicted(machine(), setting_at(Medium::kStorage), workers);
+    expect_as_predicted(machine(), setting_at(Medium::kStorage, 4 * workers), workers);
+    expect_as_predicted(machine(), setting_at(Medium::kStorage, (workers + 1) / 2), workers);
   }
 }
 
@@ -106,7 +106,7 @@ TEST(Simulate, AgreesWhereOthersAdd) {
   Machine azure = machine();
   azure.storage->separate_reducers = true;
   for (const int workers : {1, 2, 5, 64, 1000}) {
-    expect_as_predicted(azure, at(Medium::kStorage), workers);
+    expect_as_predicted(azure, setting_at(Medium::kStorage), workers);
   }
 }
 
@@ -116,7 +116,7 @@ TEST(Simulate, AgreesWhereExchangeIsAll) {
     Job light = job(workers, 5);
     for (learn::Stretch& stretch : light.course) stretch.round.flops = 0;
     for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
-      const Simulated simulated = simulate(machine(), light, at(medium), workers, kNone, 1);
+      const Simulated simulated = simulate(machine(), light, setting_at(medium), workers, kNone, 1);
       EXPECT_NEAR(simulated.ratio, 1, 0.01);
     }
   }
@@ -126,7 +126,8 @@ TEST(Simulate, AgreesWhereExchangeIsAll) {
 TEST(Simulate, RoundsNeedNotBeWhole) {
   for (const double rounds : {0.0, 0.25, 7.5}) {
     const Job what = job(4, rounds);
-    const Simulated simulated = simulate(machine(), what, at(Medium::kNetwork), 4, kNone, 1);
+    const Simulated simulated =
+        simulate(machine(), what, setting_at(Medium::kNetwork), 4, kNone, 1);
     EXPECT_NEAR(simulated.ratio, 1, 1e-9);
   }
 }
@@ -139,7 +140,7 @@ TEST(Simulate, PartsAndRoundsAddUp) {
                        .late_blobs = 0.01,
                        .lateness_s = 3};
   for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
-    const Simulated simulated = simulate(machine(), job(64, 40), at(medium), 64, all, 3);
+    const Simulated simulated = simulate(machine(), job(64, 40), setting_at(medium), 64, all, 3);
     EXPECT_GT(simulated.deaths, 0);
     EXPECT_EQ(simulated.rounds.size(), 40U);
     const double rounds = std::accumulate(simulated.rounds.begin(), simulated.rounds.end(), 0.0);
@@ -180,7 +181,8 @@ TEST(Simulate, AnyTroubleIsAccountedFor) {
     const int workers = static_cast<int>(std::exp(5 * uniform()));
     faults.deaths = 10 * seldom() / workers;
     const int shards = uniform() < 0.5 ? 0 : 1 + static_cast<int>(300 * uniform());
-    const Setting setting = at(uniform() < 0.7 ? Medium::kStorage : Medium::kNetwork, shards);
+    const Setting setting =
+        setting_at(uniform() < 0.7 ? Medium::kStorage : Medium::kNetwork, shards);
     const Simulated simulated = simulate(where, job(workers, 8), setting, workers, faults, trial);
     const double rounds = std::accumulate(simulated.rounds.begin(), simulated.rounds.end(), 0.0);
     EXPECT_NEAR(simulated.load + rounds, simulated.seconds, 1e-9 * simulated.seconds);
@@ -197,7 +199,7 @@ TEST(Simulate, OneSeedOneResult) {
   const FaultModel faults{.stragglers = 0.02, .deaths = 0.2, .late_blobs = 0.01};
   for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
     const auto rounds = [&](std::uint64_t seed) {
-      return simulate(machine(), job(50, 30), at(medium), 50, faults, seed).rounds;
+      return simulate(machine(), job(50, 30), setting_at(medium), 50, faults, seed).rounds;
     };
     EXPECT_EQ(rounds(1), rounds(1));
     EXPECT_NE(rounds(1), rounds(2));
@@ -208,13 +210,14 @@ TEST(Simulate, OneSeedOneResult) {
 TEST(Simulate, MoreTroubleIsNotFaster) {
   const auto expect_slower = [&](const char* what, Medium medium,
                                  const std::vector<FaultModel>& more) {
-    double before = simulate(machine(), job(64, 30), at(medium), 64, kNone, 7).seconds;
+    double before = simulate(machine(), job(64, 30), setting_at(medium), 64, kNone, 7).seconds;
     for (const FaultModel& faults : more) {
-      const double seconds = simulate(machine(), job(64, 30), at(medium), 64, faults, 7).seconds;
+      const double seconds =
+          simulate(machine(), job(64, 30), setting_at(medium), 64, faults, 7).seconds;
       EXPECT_GE(seconds, before) << what << " " << job::runtime_name(medium);
       before = seconds;
     }
-    const double none = simulate(machine(), job(64, 30), at(medium), 64, kNone, 7).seconds;
+    const double none = simulate(machine(), job(64, 30), setting_at(medium), 64, kNone, 7).seconds;
     EXPECT_GT(before, none) << what << " " << job::runtime_name(medium);
   };
   for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
@@ -244,7 +247,7 @@ TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
   const auto rounds = [&](int workers) {
     Job what = job(workers, 40);
     for (learn::Stretch& stretch : what.course) stretch.round.update_bytes = 0;
-    return simulate(machine(), what, at(Medium::kNetwork), workers, faults, 5).rounds;
+    return simulate(machine(), what, setting_at(Medium::kNetwork), workers, faults, 5).rounds;
   };
   const std::vector<double> few = rounds(10), many = rounds(100);
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_GE(many[i], few[i] * (1 - 1e-3));
@@ -253,7 +256,7 @@ TEST(Simulate, TroubleOfAWorkerIsItsOwn) {
 TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
   const FaultModel rare{.jitter = 0, .stragglers = 0.001, .slowdown = 100};
   const auto simulated = [&](Medium medium) {
-    return simulate(machine(), job(50, 50), at(medium), 50, rare, 2);
+    return simulate(machine(), job(50, 50), setting_at(medium), 50, rare, 2);
   };
   const Simulated ranks = simulated(Medium::kNetwork), store = simulated(Medium::kStorage);
   EXPECT_GT(ranks.max, 1000);
@@ -265,14 +268,16 @@ TEST(Simulate, AStragglerNowAndThenIsHelpedAtAStore) {
 
 TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
   const FaultModel deadly{.jitter = 0, .deaths = 0.5};
-  const Simulated ranks = simulate(machine(), job(20, 50), at(Medium::kNetwork), 20, deadly, 2);
+  const Simulated ranks =
+      simulate(machine(), job(20, 50), setting_at(Medium::kNetwork), 20, deadly, 2);
   ASSERT_GT(ranks.deaths, 0);
   // A restart, the data again, and at most a checkpoint and a round of 10 s each done once more.
   const double most = 60 + ranks.load + 2 * 10 + 2 * ranks.predicted.round.seconds();
   EXPECT_GT(ranks.recovery, 0);
   EXPECT_LE(ranks.recovery, static_cast<double>(ranks.deaths) * most);
 
-  const Simulated store = simulate(machine(), job(20, 50), at(Medium::kStorage), 20, deadly, 2);
+  const Simulated store =
+      simulate(machine(), job(20, 50), setting_at(Medium::kStorage), 20, deadly, 2);
   ASSERT_GT(store.deaths, 0);
   EXPECT_GT(store.recovery, 0);
   EXPECT_LT(store.max, 60 + store.load + 4 * store.predicted.round.seconds());
@@ -281,17 +286,19 @@ TEST(Simulate, ADeathCostsRanksACheckpointAndAStoreALease) {
 TEST(Simulate, WorkersThatOnlyDieAreAnError) {
   const FaultModel deadly{.deaths = 1e6};
   for (const Medium medium : {Medium::kNetwork, Medium::kStorage}) {
-    EXPECT_THAT(error_of(ErrorKind::kFailed,
-                         [&] { simulate(machine(), job(10, 5), at(medium), 10, deadly, 1); }),
-                HasSubstr("die faster than they work"));
+    EXPECT_THAT(
+        error_of(ErrorKind::kFailed,
+                 [&] { simulate(machine(), job(10, 5), setting_at(medium), 10, deadly, 1); }),
+        HasSubstr("die faster than they work"));
   }
 }
 
 TEST(Simulate, ImpossibleTroubleIsRefused) {
   const auto refused = [&](const char* what, const FaultModel& faults) {
     EXPECT_THAT(
-        error_of(ErrorKind::kUsage,
-                 [&] { simulate(machine(), job(2, 1), at(Medium::kNetwork), 2, faults, 1); }),
+        error_of(
+            ErrorKind::kUsage,
+            [&] { simulate(machine(), job(2, 1), setting_at(Medium::kNetwork), 2, faults, 1); }),
         HasSubstr(what));
   };
   refused("stragglers 1.5: expected 0 to 1", {.stragglers = 1.5});

@@ -205,7 +205,7 @@ class Owner {
   double last_ = 0;
 };
 
-void expect_as_played(int workers, int staleness, double slowdown, int clocks) {
+void expect_simulated_staleness(int workers, int staleness, double slowdown, int clocks) {
   SCOPED_TRACE(testing::Message() << workers << " workers, staleness " << staleness << ", slowdown "
                                   << slowdown << ", " << clocks << " clocks");
   ClockedJob asked = job(workers, staleness, 0.2371, {0, slowdown, 5, true});
@@ -221,7 +221,8 @@ TEST(Clocks, AreThoseOfTheProtocolPlayedEventByEvent) {
     for (const int staleness : {2, 3, 4, 8}) {
       // Seconds that never coincide.
       for (const double slowdown : {1.1173, 1.4519, 2.7131, 6.1931}) {
-        for (const int clocks : {12, 400}) expect_as_played(workers, staleness, slowdown, clocks);
+        for (const int clocks : {12, 400})
+          expect_simulated_staleness(workers, staleness, slowdown, clocks);
       }
     }
   }

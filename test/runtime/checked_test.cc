@@ -12,7 +12,7 @@ namespace meanwhile::runtime {
 namespace {
 
 // The result of get_sealed() on these bytes.
-std::optional<Sealed> back(const storage::Bytes& bytes) {
+std::optional<Sealed> unsealed(const storage::Bytes& bytes) {
   static const std::string kName = "blob";
   class One final : public storage::BlobStore {
    public:
@@ -40,7 +40,7 @@ storage::Bytes sealed_update(const std::vector<double>& update) {
 }
 
 // Reads an update of the size of `numbers` into it.
-bool was_read(const data::SafetensorsFile& file, std::vector<double>& numbers) {
+bool can_be_read(const data::SafetensorsFile& file, std::vector<double>& numbers) {
   exchange::Update update(exchange::UpdateShape{{.rows = std::ssize(numbers)}});
   if (!read_update(file, update)) return false;
   const std::span<const double> values = update.dense<double>(0);
@@ -50,10 +50,10 @@ bool was_read(const data::SafetensorsFile& file, std::vector<double>& numbers) {
 
 void expect_round_trip(const std::vector<double>& update) {
   const storage::Bytes bytes = sealed_update(update);
-  const auto sealed = back(bytes);
+  const auto sealed = unsealed(bytes);
   ASSERT_TRUE(sealed);
   std::vector<double> read(update.size(), 0.0);
-  ASSERT_TRUE(was_read(sealed->file, read));
+  ASSERT_TRUE(can_be_read(sealed->file, read));
   if (update.empty()) return;
   EXPECT_EQ(std::memcmp(read.data(), update.data(), update.size() * sizeof(double)), 0);
 }
@@ -85,11 +85,11 @@ TEST(Update, OfFewValuesIsSmall) {
 TEST(Update, OfAnotherSizeIsRefused) {
   for (const double fill : {0.0, 1.0}) {
     const storage::Bytes bytes = sealed_update(std::vector<double>(100, fill));
-    const auto sealed = back(bytes);
+    const auto sealed = unsealed(bytes);
     ASSERT_TRUE(sealed);
     std::vector<double> fewer(99, 0.0), more(101, 0.0);
-    EXPECT_FALSE(was_read(sealed->file, fewer));
-    EXPECT_FALSE(was_read(sealed->file, more));
+    EXPECT_FALSE(can_be_read(sealed->file, fewer));
+    EXPECT_FALSE(can_be_read(sealed->file, more));
   }
 }
 
@@ -100,16 +100,16 @@ TEST(Update, ThatIsNoneOrHasPlacesBeyondItsEndIsRefused) {
     const Tensors tensors = {{"0.values", data::tensor_of<double>(values, {2})},
                              {"0.places", data::tensor_of<std::int64_t>(
                                               places, {static_cast<std::int64_t>(places.size())})}};
-    const auto sealed = back(seal(tensors, {{"shape", "10 x 1 float64 add"}}));
+    const auto sealed = unsealed(seal(tensors, {{"shape", "10 x 1 float64 add"}}));
     ASSERT_TRUE(sealed);
     std::vector<double> update(10, 0.0);
-    EXPECT_FALSE(was_read(sealed->file, update));
+    EXPECT_FALSE(can_be_read(sealed->file, update));
   }
-  const auto other =
-      back(seal({{"x", data::tensor_of<double>(values, {2})}}, {{"shape", "10 x 1 float64 add"}}));
+  const auto other = unsealed(
+      seal({{"x", data::tensor_of<double>(values, {2})}}, {{"shape", "10 x 1 float64 add"}}));
   ASSERT_TRUE(other);
   std::vector<double> update(10, 0.0);
-  EXPECT_FALSE(was_read(other->file, update));
+  EXPECT_FALSE(can_be_read(other->file, update));
 }
 
 storage::Bytes some_blob(bool sparse) {
@@ -122,9 +122,9 @@ storage::Bytes some_blob(bool sparse) {
 TEST(Sealed, IsNotThereWhenItWasCutAnywhere) {
   for (const bool sparse : {false, true}) {
     const storage::Bytes whole = some_blob(sparse);
-    ASSERT_TRUE(back(whole));
+    ASSERT_TRUE(unsealed(whole));
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      EXPECT_FALSE(back({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}))
+      EXPECT_FALSE(unsealed({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}))
           << size << " of " << whole.size() << " bytes";
     }
   }
@@ -138,11 +138,11 @@ TEST(Sealed, IsNotThereWhenABitOfItsTensorsIsWrong) {
     for (std::size_t i = sizeof header + header; i < bytes.size(); ++i) {
       for (int bit = 0; bit < 8; ++bit) {
         bytes[i] ^= static_cast<std::byte>(1 << bit);
-        EXPECT_FALSE(back(bytes)) << "byte " << i << ", bit " << bit;
+        EXPECT_FALSE(unsealed(bytes)) << "byte " << i << ", bit " << bit;
         bytes[i] ^= static_cast<std::byte>(1 << bit);
       }
     }
-    EXPECT_TRUE(back(bytes));
+    EXPECT_TRUE(unsealed(bytes));
   }
 }
 
@@ -154,7 +154,7 @@ TEST(Sealed, IsNotThereWhenABitOfItsHeaderIsWrong) {
     for (int bit = 0; bit < 8; ++bit) {
       storage::Bytes damaged = bytes;
       damaged[i] ^= static_cast<std::byte>(1 << bit);
-      EXPECT_FALSE(back(damaged)) << "byte " << i << ", bit " << bit;
+      EXPECT_FALSE(unsealed(damaged)) << "byte " << i << ", bit " << bit;
     }
   }
 }
@@ -162,15 +162,15 @@ TEST(Sealed, IsNotThereWhenABitOfItsHeaderIsWrong) {
 TEST(Sealed, WithoutAHashIsNotThere) {
   const std::string header = data::safetensors_header({{"x", "F64", {0}}}, {}).text;
   const auto bytes = std::as_bytes(std::span(header));
-  EXPECT_FALSE(back({bytes.begin(), bytes.end()}));
+  EXPECT_FALSE(unsealed({bytes.begin(), bytes.end()}));
 }
 
 TEST(Sealed, OutlivesTheMoveOfItsBytes) {
-  auto sealed = back(some_blob(false));
+  auto sealed = unsealed(some_blob(false));
   ASSERT_TRUE(sealed);
   const Sealed moved = std::move(*sealed);
   std::vector<double> read(60, 0.0);
-  ASSERT_TRUE(was_read(moved.file, read));
+  ASSERT_TRUE(can_be_read(moved.file, read));
   EXPECT_EQ(read[0], 3.25);
 }
 

@@ -19,8 +19,8 @@ const Leg* leg(const StepCost& cost, std::string_view name) {
 }
 
 // Blobs at whoever has most, how many do it at the same time, whether they wait.
-void expect_leg(const StepCost& cost, std::string_view name, double blobs, int at_once,
-                bool waits) {
+void expect_transfer(const StepCost& cost, std::string_view name, double blobs, int at_once,
+                     bool waits) {
   const Leg* one = leg(cost, name);
   ASSERT_NE(one, nullptr) << name;
   EXPECT_EQ(one->blobs, blobs) << name;
@@ -32,9 +32,9 @@ StepCost cost_of(int shards, int workers) { return step_cost(layout_of(shards), 
 
 TEST(StepCost, OfOneShardIsAnUpdateAndATotal) {
   const StepCost cost = cost_of(1, 1);
-  expect_leg(cost, "update", 1, 1, false);
-  expect_leg(cost, "root", 0, 1, false);
-  expect_leg(cost, "total", 1, 1, false);
+  expect_transfer(cost, "update", 1, 1, false);
+  expect_transfer(cost, "root", 0, 1, false);
+  expect_transfer(cost, "total", 1, 1, false);
   EXPECT_EQ(leg(cost, "gather"), nullptr);
   EXPECT_EQ(leg(cost, "spread"), nullptr);
   EXPECT_EQ(cost.blobs_moved, 2);
@@ -55,36 +55,36 @@ TEST(StepCost, OfOneWorkerReadsNothing) {
 
 TEST(StepCost, OfOneLevelIsReadByTheRoot) {
   const StepCost cost = cost_of(8, 4);
-  expect_leg(cost, "update", 2, 4, false);
+  expect_transfer(cost, "update", 2, 4, false);
   EXPECT_EQ(leg(cost, "gather"), nullptr);
   EXPECT_EQ(leg(cost, "sum"), nullptr);
-  expect_leg(cost, "root", 6, 1, true);
-  expect_leg(cost, "total", 1, 1, false);
-  expect_leg(cost, "spread", 1, 3, true);
+  expect_transfer(cost, "root", 6, 1, true);
+  expect_transfer(cost, "total", 1, 1, false);
+  expect_transfer(cost, "spread", 1, 3, true);
   EXPECT_EQ(cost.blobs_moved, 8 + 6 + 1 + 3);
 }
 
 // Four groups of four.
 TEST(StepCost, OfTwoLevelsIsGatheredByGroups) {
   const StepCost two = cost_of(16, 2);
-  expect_leg(two, "update", 8, 2, false);
-  expect_leg(two, "gather", 0, 2, true);  // each has both of its groups itself
-  expect_leg(two, "sum", 2, 2, false);
-  expect_leg(two, "root", 2, 1, true);
-  expect_leg(two, "spread", 1, 1, true);
+  expect_transfer(two, "update", 8, 2, false);
+  expect_transfer(two, "gather", 0, 2, true);  // each has both of its groups itself
+  expect_transfer(two, "sum", 2, 2, false);
+  expect_transfer(two, "root", 2, 1, true);
+  expect_transfer(two, "spread", 1, 1, true);
 
   const StepCost four = cost_of(16, 4);
-  expect_leg(four, "update", 4, 4, false);
-  expect_leg(four, "gather", 0, 4, true);
-  expect_leg(four, "sum", 1, 4, false);
-  expect_leg(four, "root", 3, 1, true);
+  expect_transfer(four, "update", 4, 4, false);
+  expect_transfer(four, "gather", 0, 4, true);
+  expect_transfer(four, "sum", 1, 4, false);
+  expect_transfer(four, "root", 3, 1, true);
 
   const StepCost all = cost_of(16, 16);
-  expect_leg(all, "update", 1, 16, false);
-  expect_leg(all, "gather", 3, 4, true);
-  expect_leg(all, "sum", 1, 4, false);
-  expect_leg(all, "root", 3, 1, true);
-  expect_leg(all, "spread", 1, 15, true);
+  expect_transfer(all, "update", 1, 16, false);
+  expect_transfer(all, "gather", 3, 4, true);
+  expect_transfer(all, "sum", 1, 4, false);
+  expect_transfer(all, "root", 3, 1, true);
+  expect_transfer(all, "spread", 1, 15, true);
   EXPECT_EQ(all.blobs_moved, 16 + 12 + 4 + 3 + 1 + 15);
 }
 
@@ -94,7 +94,7 @@ TEST(StepCost, OfMoreWorkersThanShardsIsThatOfOneAShardAndMoreReaders) {
     const StepCost enough = cost_of(shards, shards), more = cost_of(shards, shards + 7);
     for (const Leg& one : enough.legs) {
       if (one.kind != Leg::Kind::kSpread) {
-        expect_leg(more, one.name, one.blobs, one.at_once, one.waits);
+        expect_transfer(more, one.name, one.blobs, one.at_once, one.waits);
       }
     }
     EXPECT_EQ(leg(more, "spread")->at_once, shards + 6);
@@ -131,12 +131,12 @@ TEST(StepCost, OfMachinesThatOnlyAddIsThatOfThePaper) {
   EXPECT_EQ(separate_reducers(16), 5);
   EXPECT_EQ(separate_reducers(17), 6);
   const StepCost cost = separate_reducers_cost(17);
-  expect_leg(cost, "update", 1, 17, false);
-  expect_leg(cost, "gather", 5, 5, true);
-  expect_leg(cost, "sum", 1, 5, false);
-  expect_leg(cost, "root", 5, 1, true);
-  expect_leg(cost, "total", 1, 1, false);
-  expect_leg(cost, "spread", 1, 17, true);
+  expect_transfer(cost, "update", 1, 17, false);
+  expect_transfer(cost, "gather", 5, 5, true);
+  expect_transfer(cost, "sum", 1, 5, false);
+  expect_transfer(cost, "root", 5, 1, true);
+  expect_transfer(cost, "total", 1, 1, false);
+  expect_transfer(cost, "spread", 1, 17, true);
   EXPECT_EQ(cost.blobs_moved, 17 + 17 + 5 + 5 + 1 + 17);
 }
 
@@ -170,7 +170,7 @@ Requests requests_of(const Job& job, int workers) {
 }
 
 // Blobs of all kinds, and of each step.
-double put_in_step(const Requests& real) {
+double blobs_put_in_a_step(const Requests& real) {
   double all = 0;
   for (const auto& [kind, count] : real.puts) all += count;
   return all / real.puts.at("total");
@@ -182,7 +182,7 @@ TEST(StepCost, OfOneWorkerIsWhatAJobMoves) {
     const Job job(toy(), shards);
     const Requests real = requests_of(job, 1);
     EXPECT_GE(real.puts.at("total"), job.rounds);
-    EXPECT_EQ(put_in_step(real), cost_of(shards, 1).blobs_moved);
+    EXPECT_EQ(blobs_put_in_a_step(real), cost_of(shards, 1).blobs_moved);
     // It looks round when it comes, and never again.
     int read = 0;
     for (const auto& [kind, count] : real.gets) read += count;
@@ -202,7 +202,7 @@ TEST(StepCost, OfSeveralWorkersIsWhatAJobPuts) {
     const double least = cost_of(shards, 1).blobs_moved;
     EXPECT_GE(written, least);
     EXPECT_LE(written, least + 8);
-    const double real = put_in_step(requests_of(Job(toy(), shards), 4));
+    const double real = blobs_put_in_a_step(requests_of(Job(toy(), shards), 4));
     EXPECT_GE(real, least);
     EXPECT_LE(real, 1.5 * least);
   }

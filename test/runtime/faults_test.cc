@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 // Keeps `slots` workers at the job; each goes at a call of the store that the seed says, and
 // another takes its place.
-int come_and_go(const Job& job, unsigned seed, int slots) {
+int replace_workers(const Job& job, unsigned seed, int slots) {
   SCOPED_TRACE(fmt::format("{}, seed {}", job.kind.name, seed));
   Place place;
   const JobRecord record = job.submit(place, 1).job;
@@ -61,10 +61,10 @@ TEST(Workers, MayComeAndGoAtAnyTime) {
     if (++turn % 2 == 0)
       continue;  // state_test.cc covers every learner; here every other is enough
     const Job job(kind, turn % 4 == 1 ? 9 : 5);
-    went += come_and_go(job, turn, 2);
+    went += replace_workers(job, turn, 2);
   }
   for (const Kind& kind : stale_kinds()) {
-    if (++turn % 2 == 0) went += come_and_go(Job(kind, 9), turn, 2);
+    if (++turn % 2 == 0) went += replace_workers(Job(kind, 9), turn, 2);
   }
   EXPECT_GT(went, 0);
 }
@@ -106,7 +106,7 @@ TEST(Workers, GiveTheSameBitsOnAStoreAtItsWorst) {
       SCOPED_TRACE(fmt::format("{}, seed {}", kind.name, seed));
       Place place;
       const JobRecord record = job.submit(place, 2).job;
-      storage::Befallen befallen;
+      storage::FaultCounts injected;
       Workers workers(record);
       for (unsigned w = 0; w < 3; ++w) {
         storage::Faults faults;
@@ -116,15 +116,15 @@ TEST(Workers, GiveTheSameBitsOnAStoreAtItsWorst) {
         faults.slow = 0.05;
         faults.slow_s = 0.002;
         auto opened = place.open();
-        opened->store = storage::make_faulty(std::move(opened->store), faults, befallen);
+        opened->store = storage::make_faulty(std::move(opened->store), faults, injected);
         workers.start(std::move(opened), quick(fmt::format("w{}", w)), job.make());
       }
       workers.join();
       for (std::size_t w = 0; w < 3; ++w) EXPECT_EQ(workers[w].error, "");
       expect_result(place, job, record);
-      EXPECT_GT(befallen.late, 0);
-      EXPECT_GT(befallen.cut, 0);
-      EXPECT_GT(befallen.forgotten, 0);
+      EXPECT_GT(injected.late, 0);
+      EXPECT_GT(injected.cut, 0);
+      EXPECT_GT(injected.forgotten, 0);
     }
   }
 }

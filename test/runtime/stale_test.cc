@@ -19,7 +19,7 @@ SimPlan plan_of(std::uint64_t seed, int workers) {
   return plan;
 }
 
-std::vector<Kind> toys() {
+std::vector<Kind> toy_learners() {
   return {stale(toy({.max_iter = 9, .lags = true})),
           stale(toy({.max_iter = 9, .lags = true, .restarts_after = 4})),
           stale(toy({.max_iter = 9, .lags = true, .ends_after = 5})),
@@ -27,7 +27,7 @@ std::vector<Kind> toys() {
 }
 
 TEST(Stale, WorkersGiveTheBitsOfThreads) {
-  for (const Kind& kind : toys()) {
+  for (const Kind& kind : toy_learners()) {
     for (const int shards : {1, 3, 9, 20}) {
       const SimJob job(Job(kind, shards));
       for (const int workers : {1, 3}) {
@@ -40,7 +40,7 @@ TEST(Stale, WorkersGiveTheBitsOfThreads) {
 
 TEST(Stale, DeathsStopsAndDamageChangeNoBit) {
   std::int64_t kills = 0, stops = 0, damaged = 0;
-  for (const Kind& kind : toys()) {
+  for (const Kind& kind : toy_learners()) {
     const SimJob job(Job(kind, 9));
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
       SCOPED_TRACE(fmt::format("{}, seed {}", kind.name, seed));

@@ -33,16 +33,16 @@ AzureAccount account(const std::string& connection_string) {
 }
 
 // The message about wrong credentials; secrets are never shown.
-std::string wrong(const Credentials& credentials) {
+std::string refusal_of(const Credentials& credentials) {
   const std::string message =
       error_of(ErrorKind::kUsage, [&] { azure_account(location(), credentials); });
   EXPECT_THAT(message, AllOf(Not(HasSubstr("MDEyMzQ1")), Not(HasSubstr("c2VjcmV0"))));
   return message;
 }
-std::string wrong(const std::string& connection_string) {
+std::string refusal_of(const std::string& connection_string) {
   Credentials credentials;
   credentials.connection_string = connection_string;
-  return wrong(credentials);
+  return refusal_of(credentials);
 }
 
 TEST(AzureAccount, ConnectionStringOfAzure) {
@@ -97,20 +97,23 @@ TEST(AzureAccount, KeyOrSignatureAlone) {
 
 TEST(AzureAccount, WhatDoesNotFitIsNamedWithoutSecrets) {
   const std::string key = fmt::format("AccountKey={}", kKey);
-  EXPECT_THAT(wrong(Credentials{}), HasSubstr("set AZURE_STORAGE_CONNECTION_STRING, or"));
-  EXPECT_THAT(wrong({"", "other", kKey, ""}), HasSubstr("AZURE_STORAGE_ACCOUNT is other"));
-  EXPECT_THAT(wrong({"", "", kKey, kSas}), HasSubstr("both set"));
-  EXPECT_THAT(wrong({"", "", "MDEyMzQ1*", ""}), HasSubstr("AZURE_STORAGE_KEY: is not an account"));
-  EXPECT_THAT(wrong({"", "", "", "sv=1&sp=r"}), HasSubstr("not a shared access signature"));
-  EXPECT_THAT(wrong("AccountName=other;" + key), HasSubstr("of account other"));
-  EXPECT_THAT(wrong("AccountName=acc"), HasSubstr("neither AccountKey nor"));
-  EXPECT_THAT(wrong(std::string("AccountName=acc;") + kKey), HasSubstr("known are"));
-  EXPECT_THAT(wrong(std::string("AccountName=acc;MDEyMzQ1")), HasSubstr("not NAME=VALUE"));
-  EXPECT_THAT(wrong("UseDevelopmentStorage=true"), HasSubstr("give AccountName"));
-  EXPECT_THAT(wrong("DefaultEndpointsProtocol=ftp;" + key), HasSubstr("not https or http"));
-  EXPECT_THAT(wrong("BlobEndpoint=http://127.0.0.1:1/other;" + key), HasSubstr("account other"));
-  EXPECT_THAT(wrong("BlobEndpoint=127.0.0.1:1;" + key), HasSubstr("not an address"));
-  EXPECT_THAT(wrong("BlobEndpoint=https://x/acc?sig=c2VjcmV0;" + key), HasSubstr("not an address"));
+  EXPECT_THAT(refusal_of(Credentials{}), HasSubstr("set AZURE_STORAGE_CONNECTION_STRING, or"));
+  EXPECT_THAT(refusal_of({"", "other", kKey, ""}), HasSubstr("AZURE_STORAGE_ACCOUNT is other"));
+  EXPECT_THAT(refusal_of({"", "", kKey, kSas}), HasSubstr("both set"));
+  EXPECT_THAT(refusal_of({"", "", "MDEyMzQ1*", ""}),
+              HasSubstr("AZURE_STORAGE_KEY: is not an account"));
+  EXPECT_THAT(refusal_of({"", "", "", "sv=1&sp=r"}), HasSubstr("not a shared access signature"));
+  EXPECT_THAT(refusal_of("AccountName=other;" + key), HasSubstr("of account other"));
+  EXPECT_THAT(refusal_of("AccountName=acc"), HasSubstr("neither AccountKey nor"));
+  EXPECT_THAT(refusal_of(std::string("AccountName=acc;") + kKey), HasSubstr("known are"));
+  EXPECT_THAT(refusal_of(std::string("AccountName=acc;MDEyMzQ1")), HasSubstr("not NAME=VALUE"));
+  EXPECT_THAT(refusal_of("UseDevelopmentStorage=true"), HasSubstr("give AccountName"));
+  EXPECT_THAT(refusal_of("DefaultEndpointsProtocol=ftp;" + key), HasSubstr("not https or http"));
+  EXPECT_THAT(refusal_of("BlobEndpoint=http://127.0.0.1:1/other;" + key),
+              HasSubstr("account other"));
+  EXPECT_THAT(refusal_of("BlobEndpoint=127.0.0.1:1;" + key), HasSubstr("not an address"));
+  EXPECT_THAT(refusal_of("BlobEndpoint=https://x/acc?sig=c2VjcmV0;" + key),
+              HasSubstr("not an address"));
 }
 
 TEST(AzureAccount, SecretsAreBlottedOut) {

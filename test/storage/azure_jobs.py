@@ -268,8 +268,8 @@ def through_faults(box, learner, name):
     with proxy.Proxy(box.account.blobs, box.account.queues, box.seed, FAULTS) as faulty:
         doors = [box.account.connection(endpoints=faulty.door()) for _ in range(4)]
         found = all_the_way(box, JOBS[learner], doors[0], name, doors[1:])
-        befell = ", ".join(f"{count} {fault}" for fault, count in sorted(faulty.befallen.items()))
-        print(f"  {learner}, of {faulty.requests} requests: {befell}", flush=True)
+        injected_text = ", ".join(f"{count} {fault}" for fault, count in sorted(faulty.injected.items()))
+        print(f"  {learner}, of {faulty.requests} requests: {injected_text}", flush=True)
     expect_equal({"threads": model, "through faults": found})
 
 

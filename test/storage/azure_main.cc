@@ -66,7 +66,7 @@ Location location(const std::string& prefix, const std::string& container = kCon
           .prefix = prefix};
 }
 
-AzureOptions hasty() {
+AzureOptions short_deadlines() {
   AzureOptions options;
   options.deadline_s = 30;
   options.first_contact_s = 1;
@@ -75,8 +75,8 @@ AzureOptions hasty() {
 }
 
 // So small that a short blob is moved in pieces, and a short listing has pages.
-AzureOptions in_pieces() {
-  AzureOptions options = hasty();
+AzureOptions small_pieces() {
+  AzureOptions options = short_deadlines();
   options.single_get_bytes = options.single_put_bytes = 1000;
   options.piece_bytes = 300;
   options.list_entries = 3;
@@ -103,7 +103,7 @@ class AzureServer : public ::testing::Test {
   // The error of reading a blob; it never holds what opens the account.
   std::string refusal(const Credentials& credentials) {
     const std::string message =
-        input_error_of([&] { open(credentials, hasty()).blobs->get("blob"); });
+        input_error_of([&] { open(credentials, short_deadlines()).blobs->get("blob"); });
     EXPECT_THAT(message, AllOf(Not(HasSubstr(field("AccountKey"))), Not(HasSubstr("sig=")),
                                Not(HasSubstr("SharedKey"))));
     return message;
@@ -114,7 +114,7 @@ class AzureServer : public ::testing::Test {
 
 TEST_F(AzureServer, MissingContainerIsToBeCreated) {
   const std::string name = "no-such-container";
-  Store store = open_azure(location("x", name), right_credentials(), meter_, hasty());
+  Store store = open_azure(location("x", name), right_credentials(), meter_, short_deadlines());
   const auto names_it = AllOf(HasSubstr(name), HasSubstr(field("AccountName")),
                               HasSubstr("create it"), HasSubstr("--create-container"));
   const Bytes bytes = bytes_of(10, 1);
@@ -147,7 +147,7 @@ TEST_F(AzureServer, SasDoesWhatTheKeyDoes) {
   const Credentials signature =
       credentials_with("SharedAccessSignature=" +
                        sas({.start = "", .expiry = "2099-01-01T00:00:00Z", .protocol = ""}));
-  Store store = open(signature, in_pieces());
+  Store store = open(signature, small_pieces());
   const Bytes bytes = bytes_of(5000, 3);
   EXPECT_TRUE(store.blobs->put_if_absent("blob", bytes));
   EXPECT_EQ(store.blobs->get("blob")->bytes, bytes);
@@ -173,7 +173,7 @@ TEST_F(AzureServer, SasOfAContainerOpensItsBlobs) {
   const std::string token =
       fmt::format("sv={}&sr=c&sp=racwdl&se={}&sig={}", version, percent_encoded(expiry),
                   percent_encoded(hmac_base64(*from_base64(field("AccountKey")), text)));
-  Store store = open(credentials_with("SharedAccessSignature=" + token), hasty());
+  Store store = open(credentials_with("SharedAccessSignature=" + token), short_deadlines());
   const std::vector<std::string> names = {"a", "b"};
   for (const std::string& name : names) store.blobs->put(name, bytes_of(1, 1));
   EXPECT_EQ(store.blobs->list("").size(), 2U);
@@ -206,13 +206,14 @@ TEST_F(AzureServer, NobodyThereIsFoundSoon) {
       .account = "",
       .key = "",
       .sas = ""};
-  EXPECT_THAT(error_of(ErrorKind::kSystem, [&] { open(nowhere, hasty()).blobs->get("blob"); }),
-              AllOf(HasSubstr("reading blob blob"), HasSubstr("gave up after"),
-                    HasSubstr("127.0.0.1 port 1")));
+  EXPECT_THAT(
+      error_of(ErrorKind::kSystem, [&] { open(nowhere, short_deadlines()).blobs->get("blob"); }),
+      AllOf(HasSubstr("reading blob blob"), HasSubstr("gave up after"),
+            HasSubstr("127.0.0.1 port 1")));
 }
 
 TEST_F(AzureServer, PiecesMakeTheSameBlob) {
-  Store whole = open(right_credentials()), pieces = open(right_credentials(), in_pieces());
+  Store whole = open(right_credentials()), pieces = open(right_credentials(), small_pieces());
   for (const std::size_t count : {0U, 1U, 299U, 300U, 999U, 1000U, 1001U, 1300U, 1301U, 54321U}) {
     const Bytes bytes = bytes_of(count, 5);
     const std::string etag = pieces.blobs->put("blob", bytes);
@@ -232,12 +233,12 @@ TEST_F(AzureServer, PiecesMakeTheSameBlob) {
 
 // A reader that meets a writer gets the one version or the other, however many pieces it reads.
 TEST_F(AzureServer, PiecesOfTwoVersionsDoNotMix) {
-  Store reader = open(right_credentials(), in_pieces());
+  Store reader = open(right_credentials(), small_pieces());
   const Bytes one(4000, std::byte{1}), two(5000, std::byte{2});
   reader.blobs->put("blob", one);
   std::atomic<bool> done = false;
   std::jthread writer([&] {
-    Store store = open(right_credentials(), in_pieces());
+    Store store = open(right_credentials(), small_pieces());
     for (int i = 0; !done; ++i) store.blobs->put("blob", i % 2 == 0 ? two : one);
   });
   for (int i = 0; i < 40; ++i) {
@@ -253,7 +254,7 @@ TEST_F(AzureServer, PiecesOfTwoVersionsDoNotMix) {
 }
 
 TEST_F(AzureServer, ListingHasAllPagesInOrder) {
-  Store store = open(right_credentials(), in_pieces());
+  Store store = open(right_credentials(), small_pieces());
   for (int i = 10; i-- > 0;) store.blobs->put(fmt::format("a/{}", i), bytes_of(5, i));
   store.blobs->put("b", bytes_of(1, 1));
   const std::vector<BlobInfo> all = store.blobs->list("a/");
@@ -308,7 +309,7 @@ TEST_F(AzureTls, UnknownAuthorityIsRefused) {
 }
 
 TEST_F(AzureTls, KnownAuthorityIsTrusted) {
-  AzureOptions options = hasty();
+  AzureOptions options = short_deadlines();
   options.ca_file = ca_file;
   create_container(where(), right_credentials(), meter_, options);
   Store store = open(right_credentials(), options);

@@ -38,7 +38,7 @@ std::vector<std::string> names_of(const std::vector<BlobInfo>& infos) {
   return names;
 }
 
-void what_is_not_there_is_nothing(Place& place) {
+void a_missing_blob_reads_as_nothing(Place& place) {
   const Store store = place.open();
   EXPECT_EQ(store.blobs->get("absent"), std::nullopt);
   EXPECT_EQ(store.blobs->get("no/such/folder"), std::nullopt);
@@ -49,7 +49,7 @@ void what_is_not_there_is_nothing(Place& place) {
   store.blobs->remove({});
 }
 
-void blobs_of_any_size_come_back(Place& place) {
+void blobs_of_any_size_are_read_back(Place& place) {
   const Store writer = place.open(), reader = place.open();
   for (const std::size_t size : {0u, 1u, 100u, 65'537u, 8u << 20, 40'000'003u}) {
     const Bytes bytes = noise(size);
@@ -65,7 +65,7 @@ void blobs_of_any_size_come_back(Place& place) {
   }
 }
 
-void names_have_every_allowed_character(Place& place) {
+void names_may_hold_every_allowed_character(Place& place) {
   const Store store = place.open();
   std::vector<std::string> names = {"abcdefghijklmnopqrstuvwxyz",
                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.x",
@@ -82,7 +82,7 @@ void names_have_every_allowed_character(Place& place) {
   EXPECT_EQ(names_of(store.blobs->list("")), names);
 }
 
-void each_writing_has_an_etag_of_its_own(Place& place) {
+void every_write_gives_a_new_etag(Place& place) {
   const Store store = place.open();
   std::set<std::string> etags;
   for (int i = 0; i < 20; ++i) etags.insert(store.blobs->put("same", bytes_of("the same")));
@@ -96,7 +96,7 @@ void each_writing_has_an_etag_of_its_own(Place& place) {
   EXPECT_THAT(etags, SizeIs(30));
 }
 
-void a_blob_is_made_only_once(Place& place) {
+void a_blob_is_created_once(Place& place) {
   const Store store = place.open();
   EXPECT_TRUE(store.blobs->put_if_absent("a/b", bytes_of("first")));
   EXPECT_FALSE(store.blobs->put_if_absent("a/b", bytes_of("second")));
@@ -107,7 +107,7 @@ void a_blob_is_made_only_once(Place& place) {
   EXPECT_EQ(text_of(store.blobs->get("a/b")), "third");
 }
 
-void only_what_has_not_changed_is_replaced(Place& place) {
+void a_changed_blob_is_not_replaced(Place& place) {
   const Store store = place.open();
   const std::string first = store.blobs->put("a", bytes_of("first"));
   EXPECT_TRUE(store.blobs->put_if_match("a", bytes_of("second"), first));
@@ -124,7 +124,7 @@ void only_what_has_not_changed_is_replaced(Place& place) {
   EXPECT_FALSE(store.blobs->put_if_match("never/was", bytes_of("third"), last));
 }
 
-void of_several_who_make_a_blob_one_does(Place& place) {
+void one_of_several_writers_creates_a_blob(Place& place) {
   const Store one = place.open(), other = place.open();
   for (int round = 0; round < 10; ++round) {
     const std::string name = fmt::format("round/{}/claim", round);
@@ -198,7 +198,7 @@ void a_reader_sees_the_old_bytes_or_the_new(Place& place) {
   });
 }
 
-void lists_go_by_the_beginning_of_names(Place& place) {
+void lists_are_by_prefix(Place& place) {
   const Store store = place.open(), beside = place.open("b");
   for (const char* name : {"a/b", "a/bc/d", "a/b-c", "ab", "a-b", "b/a", "a/c/deep/er"}) {
     store.blobs->put(name, bytes_of(name));
@@ -240,7 +240,7 @@ void hundreds_of_names_are_listed_and_removed(Place& place) {
   EXPECT_EQ(text_of(store.blobs->get(names[0])), "again");
 }
 
-void folders_come_and_go_under_writers(Place& place) {
+void writers_survive_folders_being_removed(Place& place) {
   const Store one = place.open(), other = place.open();
   in_threads(4, [&](int number) {
     BlobStore& blobs = *(number % 2 == 0 ? one : other).blobs;
@@ -257,7 +257,7 @@ void folders_come_and_go_under_writers(Place& place) {
   EXPECT_THAT(one.blobs->list(""), IsEmpty());
 }
 
-void ages_are_not_negative_and_in_order(Place& place) {
+void ages_are_in_order_and_not_negative(Place& place) {
   const Store store = place.open();
   for (const char* name : {"1", "2", "3"}) store.blobs->put(name, bytes_of(name));
   const std::vector<BlobInfo> infos = store.blobs->list("");
@@ -268,7 +268,7 @@ void ages_are_not_negative_and_in_order(Place& place) {
   EXPECT_LT(infos[0].age_s, 600);
 }
 
-void what_is_asked_is_counted(Place& place) {
+void requests_are_counted(Place& place) {
   const Store store = place.open();
   store.blobs->put("a", noise(1000));
   store.blobs->get("a");
@@ -286,7 +286,7 @@ void what_is_asked_is_counted(Place& place) {
   EXPECT_EQ(usage.bytes_received, 1000);
 }
 
-void a_store_is_found_fit(Place& place) {
+void a_store_passes_its_check(Place& place) {
   const Store store = place.open();
   probe(*store.blobs);
   EXPECT_THAT(store.blobs->list(""), IsEmpty());
@@ -296,22 +296,22 @@ void a_store_is_found_fit(Place& place) {
 
 std::vector<Case> blob_cases() {
   return {
-      {"WhatIsNotThereIsNothing", what_is_not_there_is_nothing},
-      {"BlobsOfAnySizeComeBack", blobs_of_any_size_come_back},
-      {"NamesHaveEveryAllowedCharacter", names_have_every_allowed_character},
-      {"EachWritingHasAnEtagOfItsOwn", each_writing_has_an_etag_of_its_own},
-      {"ABlobIsMadeOnlyOnce", a_blob_is_made_only_once},
-      {"OnlyWhatHasNotChangedIsReplaced", only_what_has_not_changed_is_replaced},
-      {"OfSeveralWhoMakeABlobOneDoes", of_several_who_make_a_blob_one_does},
+      {"AMissingBlobReadsAsNothing", a_missing_blob_reads_as_nothing},
+      {"BlobsOfAnySizeAreReadBack", blobs_of_any_size_are_read_back},
+      {"NamesMayHoldEveryAllowedCharacter", names_may_hold_every_allowed_character},
+      {"EveryWriteGivesANewEtag", every_write_gives_a_new_etag},
+      {"ABlobIsCreatedOnce", a_blob_is_created_once},
+      {"AChangedBlobIsNotReplaced", a_changed_blob_is_not_replaced},
+      {"OneOfSeveralWritersCreatesABlob", one_of_several_writers_creates_a_blob},
       {"ACounterLosesNothing", a_counter_loses_nothing},
       {"WhatWasPutIsNotReplacedUnseen", what_was_put_is_not_replaced_unseen},
       {"AReaderSeesTheOldBytesOrTheNew", a_reader_sees_the_old_bytes_or_the_new},
-      {"ListsGoByTheBeginningOfNames", lists_go_by_the_beginning_of_names},
+      {"ListsAreByPrefix", lists_are_by_prefix},
       {"HundredsOfNamesAreListedAndRemoved", hundreds_of_names_are_listed_and_removed},
-      {"FoldersComeAndGoUnderWriters", folders_come_and_go_under_writers},
-      {"AgesAreNotNegativeAndInOrder", ages_are_not_negative_and_in_order},
-      {"WhatIsAskedIsCounted", what_is_asked_is_counted},
-      {"AStoreIsFoundFit", a_store_is_found_fit},
+      {"WritersSurviveFoldersBeingRemoved", writers_survive_folders_being_removed},
+      {"AgesAreInOrderAndNotNegative", ages_are_in_order_and_not_negative},
+      {"RequestsAreCounted", requests_are_counted},
+      {"AStorePassesItsCheck", a_store_passes_its_check},
   };
 }
 

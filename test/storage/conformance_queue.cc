@@ -36,7 +36,7 @@ void without_a_queue_there_are_no_messages(Place& place) {
   store.queue->destroy();
 }
 
-void messages_come_about_in_order(Place& place) {
+void messages_come_roughly_in_order(Place& place) {
   const Store store = place.open();
   store.queue->create();
   store.queue->create();
@@ -59,7 +59,7 @@ void messages_come_about_in_order(Place& place) {
   store.queue->destroy();
 }
 
-void a_lease_has_at_most_as_many_as_asked(Place& place) {
+void a_lease_takes_at_most_the_messages_asked_for(Place& place) {
   const Store store = place.open();
   store.queue->create();
   for (int i = 0; i < 40; ++i) store.queue->push(std::to_string(i));
@@ -70,7 +70,7 @@ void a_lease_has_at_most_as_many_as_asked(Place& place) {
   store.queue->destroy();
 }
 
-void bodies_come_back_as_they_were(Place& place) {
+void bodies_are_read_back(Place& place) {
   const Store store = place.open();
   store.queue->create();
   for (const std::string& body :
@@ -88,7 +88,7 @@ void bodies_come_back_as_they_were(Place& place) {
   store.queue->destroy();
 }
 
-void a_leased_message_is_hidden_and_comes_back(Place& place) {
+void a_leased_message_is_hidden_until_the_lease_ends(Place& place) {
   const Store one = place.open(), other = place.open();
   one.queue->create();
   one.queue->push("task");
@@ -110,7 +110,7 @@ void a_leased_message_is_hidden_and_comes_back(Place& place) {
   one.queue->destroy();
 }
 
-void a_renewed_lease_outlives_one_that_is_not(Place& place) {
+void a_renewed_lease_outlives_others(Place& place) {
   const Store store = place.open();
   store.queue->create();
   store.queue->push("one");
@@ -127,7 +127,7 @@ void a_renewed_lease_outlives_one_that_is_not(Place& place) {
   store.queue->destroy();
 }
 
-void a_message_is_given_back(Place& place) {
+void a_message_can_be_released(Place& place) {
   const Store store = place.open();
   store.queue->create();
   store.queue->push("task");
@@ -140,7 +140,7 @@ void a_message_is_given_back(Place& place) {
   store.queue->destroy();
 }
 
-void no_two_have_one_message(Place& place) {
+void a_message_is_leased_to_one_worker(Place& place) {
   const Store one = place.open(), other = place.open();
   one.queue->create();
   constexpr std::size_t kMessages = 60;
@@ -162,7 +162,7 @@ void no_two_have_one_message(Place& place) {
   one.queue->destroy();
 }
 
-void a_queue_goes_with_its_messages(Place& place) {
+void destroying_a_queue_removes_its_messages(Place& place) {
   const Store store = place.open(), beside = place.open("b");
   beside.queue->create();
   beside.queue->push("beside");
@@ -191,14 +191,14 @@ void a_queue_goes_with_its_messages(Place& place) {
 std::vector<Case> queue_cases() {
   return {
       {"WithoutAQueueThereAreNoMessages", without_a_queue_there_are_no_messages},
-      {"MessagesComeAboutInOrder", messages_come_about_in_order},
-      {"ALeaseHasAtMostAsManyAsAsked", a_lease_has_at_most_as_many_as_asked},
-      {"BodiesComeBackAsTheyWere", bodies_come_back_as_they_were},
-      {"ALeasedMessageIsHiddenAndComesBack", a_leased_message_is_hidden_and_comes_back},
-      {"ARenewedLeaseOutlivesOneThatIsNot", a_renewed_lease_outlives_one_that_is_not},
-      {"AMessageIsGivenBack", a_message_is_given_back},
-      {"NoTwoHaveOneMessage", no_two_have_one_message},
-      {"AQueueGoesWithItsMessages", a_queue_goes_with_its_messages},
+      {"MessagesComeRoughlyInOrder", messages_come_roughly_in_order},
+      {"ALeaseTakesAtMostTheMessagesAskedFor", a_lease_takes_at_most_the_messages_asked_for},
+      {"BodiesAreReadBack", bodies_are_read_back},
+      {"ALeasedMessageIsHiddenUntilTheLeaseEnds", a_leased_message_is_hidden_until_the_lease_ends},
+      {"ARenewedLeaseOutlivesOthers", a_renewed_lease_outlives_others},
+      {"AMessageCanBeReleased", a_message_can_be_released},
+      {"AMessageIsLeasedToOneWorker", a_message_is_leased_to_one_worker},
+      {"DestroyingAQueueRemovesItsMessages", destroying_a_queue_removes_its_messages},
   };
 }
 

@@ -25,7 +25,7 @@ std::uint64_t hash_of(std::string_view text) {
 // Thread safety: any thread.
 class Dice {
  public:
-  Dice(const Faults& faults, Befallen& befallen) : faults_(faults), befallen_(befallen) {}
+  Dice(const Faults& faults, FaultCounts& injected) : faults_(faults), injected_(injected) {}
 
   bool befalls(double share, Fault fault, const std::string& what, std::atomic<int>& count) {
     if (share <= 0 || uniform(fault, what) >= share) return false;
@@ -44,13 +44,13 @@ class Dice {
   }
 
   void pause(const std::string& what) {
-    if (!befalls(faults_.slow, Fault::kSlow, what, befallen_.slow)) return;
+    if (!befalls(faults_.slow, Fault::kSlow, what, injected_.slow)) return;
     std::this_thread::sleep_for(std::chrono::duration<double>(faults_.slow_s));
   }
 
  private:
   const Faults faults_;
-  Befallen& befallen_;
+  FaultCounts& injected_;
   std::mutex mutex_;  // guards asked_
   std::map<std::pair<Fault, std::string>, std::uint32_t> asked_;
 };
@@ -88,8 +88,8 @@ class View {
 
 class FaultyBlobs final : public BlobStore {
  public:
-  FaultyBlobs(std::unique_ptr<BlobStore> blobs, const Faults& faults, Befallen& befallen)
-      : blobs_(std::move(blobs)), faults_(faults), befallen_(befallen), dice_(faults, befallen) {}
+  FaultyBlobs(std::unique_ptr<BlobStore> blobs, const Faults& faults, FaultCounts& injected)
+      : blobs_(std::move(blobs)), faults_(faults), injected_(injected), dice_(faults, injected) {}
 
   std::string name() const override { return blobs_->name(); }
 
@@ -105,7 +105,7 @@ class FaultyBlobs final : public BlobStore {
       }
     }
     if (blob && !blob->bytes.empty() &&
-        dice_.befalls(faults_.cut, Fault::kCut, name, befallen_.cut)) {
+        dice_.befalls(faults_.cut, Fault::kCut, name, injected_.cut)) {
       blob->bytes.resize(static_cast<std::size_t>(dice_.uniform(Fault::kCut, name) *
                                                   static_cast<double>(blob->bytes.size())));
     }
@@ -123,7 +123,7 @@ class FaultyBlobs final : public BlobStore {
     dice_.pause(name);
     if (!blobs_->put_if_absent(name, bytes)) return false;
     wrote(name);
-    return !dice_.befalls(faults_.forgotten, Fault::kForgotten, name, befallen_.forgotten);
+    return !dice_.befalls(faults_.forgotten, Fault::kForgotten, name, injected_.forgotten);
   }
 
   bool put_if_match(const std::string& name, std::span<const std::byte> bytes,
@@ -159,7 +159,7 @@ class FaultyBlobs final : public BlobStore {
 
  private:
   int asks(const std::string& name) {
-    if (!dice_.befalls(faults_.late, Fault::kLate, name, befallen_.late)) return 0;
+    if (!dice_.befalls(faults_.late, Fault::kLate, name, injected_.late)) return 0;
     return 1 + static_cast<int>(dice_.uniform(Fault::kLateAsks, name) * faults_.late_asks);
   }
 
@@ -171,7 +171,7 @@ class FaultyBlobs final : public BlobStore {
 
   const std::unique_ptr<BlobStore> blobs_;
   const Faults faults_;
-  Befallen& befallen_;
+  FaultCounts& injected_;
   Dice dice_;
   std::mutex mutex_;  // guards what follows
   View<Blob> gets_;
@@ -180,8 +180,8 @@ class FaultyBlobs final : public BlobStore {
 
 class FaultyQueue final : public Queue {
  public:
-  FaultyQueue(std::unique_ptr<Queue> queue, const Faults& faults, Befallen& befallen)
-      : queue_(std::move(queue)), faults_(faults), befallen_(befallen), dice_(faults, befallen) {}
+  FaultyQueue(std::unique_ptr<Queue> queue, const Faults& faults, FaultCounts& injected)
+      : queue_(std::move(queue)), faults_(faults), injected_(injected), dice_(faults, injected) {}
 
   std::string name() const override { return queue_->name(); }
   void create() override { queue_->create(); }
@@ -191,7 +191,7 @@ class FaultyQueue final : public Queue {
   void push(const std::string& body) override {
     dice_.pause(body);
     queue_->push(body);
-    if (dice_.befalls(faults_.twice, Fault::kTwice, body, befallen_.twice)) queue_->push(body);
+    if (dice_.befalls(faults_.twice, Fault::kTwice, body, injected_.twice)) queue_->push(body);
   }
 
   std::vector<Message> lease(int most, double seconds) override {
@@ -206,7 +206,7 @@ class FaultyQueue final : public Queue {
 
   bool remove(const Message& message) override {
     dice_.pause(message.body);
-    if (!dice_.befalls(faults_.undead, Fault::kUndead, message.body, befallen_.undead)) {
+    if (!dice_.befalls(faults_.undead, Fault::kUndead, message.body, injected_.undead)) {
       return queue_->remove(message);
     }
     Message back = message;
@@ -216,15 +216,15 @@ class FaultyQueue final : public Queue {
  private:
   const std::unique_ptr<Queue> queue_;
   const Faults faults_;
-  Befallen& befallen_;
+  FaultCounts& injected_;
   Dice dice_;
 };
 
 }  // namespace
 
-Store make_faulty(Store store, const Faults& faults, Befallen& befallen) {
-  return {std::make_unique<FaultyBlobs>(std::move(store.blobs), faults, befallen),
-          std::make_unique<FaultyQueue>(std::move(store.queue), faults, befallen)};
+Store make_faulty(Store store, const Faults& faults, FaultCounts& injected) {
+  return {std::make_unique<FaultyBlobs>(std::move(store.blobs), faults, injected),
+          std::make_unique<FaultyQueue>(std::move(store.queue), faults, injected)};
 }
 
 }  // namespace meanwhile::storage

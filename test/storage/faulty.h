@@ -26,13 +26,13 @@ struct Faults {
   double slow_s = 0.01;  // so long
 };
 
-// How often each befell. Thread safety: any thread.
-struct Befallen {
+// How often each was injected. Thread safety: any thread.
+struct FaultCounts {
   std::atomic<int> late = 0, cut = 0, forgotten = 0, twice = 0, undead = 0, slow = 0;
 };
 
-// `befallen` must outlive the store. What is written through a faulty store shows in it at once;
+// `injected` must outlive the store. What is written through a faulty store shows in it at once;
 // give each worker one of its own.
-Store make_faulty(Store store, const Faults& faults, Befallen& befallen);
+Store make_faulty(Store store, const Faults& faults, FaultCounts& injected);
 
 }  // namespace meanwhile::storage

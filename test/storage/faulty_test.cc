@@ -18,11 +18,11 @@ using testing::SizeIs;
 // Without faults it is a store like any other.
 const bool kRegistered = [] {
   const auto folder = std::make_shared<std::unique_ptr<TemporaryFolder>>();
-  const auto befallen = std::make_shared<Befallen>();
+  const auto injected = std::make_shared<FaultCounts>();
   conformance::register_conformance(
-      {"FaultyStoreWithoutFaults", [folder, befallen](Meter& meter, const std::string& area) {
+      {"FaultyStoreWithoutFaults", [folder, injected](Meter& meter, const std::string& area) {
          if (*folder == nullptr) *folder = std::make_unique<TemporaryFolder>();
-         return make_faulty(open_local("test", **folder / area, meter), {}, *befallen);
+         return make_faulty(open_local("test", **folder / area, meter), {}, *injected);
        }});
   return true;
 }();
@@ -30,11 +30,11 @@ const bool kRegistered = [] {
 class FaultyStore : public testing::Test {
  protected:
   Store sound() { return open_local("test", folder_.path(), meter_); }
-  Store faulty(const Faults& faults) { return make_faulty(sound(), faults, befallen_); }
+  Store faulty(const Faults& faults) { return make_faulty(sound(), faults, injected_); }
 
   TemporaryFolder folder_;
   Meter meter_;
-  Befallen befallen_;
+  FaultCounts injected_;
 };
 
 const Bytes kOld(100, std::byte{1}), kNew(100, std::byte{2});
@@ -54,7 +54,7 @@ TEST_F(FaultyStore, WhatOthersWriteShowsLateAndWhatOneWritesAtOnce) {
   EXPECT_EQ(mine.blobs->get("a")->bytes, kOld);
   EXPECT_TRUE(mine.blobs->put_if_absent("b", kOld));
   EXPECT_TRUE(mine.blobs->get("b"));
-  EXPECT_EQ(befallen_.late, 2);
+  EXPECT_EQ(injected_.late, 2);
 }
 
 TEST_F(FaultyStore, ListsMissEntriesForAWhile) {
@@ -72,7 +72,7 @@ TEST_F(FaultyStore, SomeGetsAreCutShort) {
   mine.blobs->put("a", kOld);
   int cut = 0;
   for (int i = 0; i < 100; ++i) cut += mine.blobs->get("a")->bytes.size() < kOld.size();
-  EXPECT_EQ(befallen_.cut, cut);
+  EXPECT_EQ(injected_.cut, cut);
   EXPECT_GT(cut, 10);
   EXPECT_LT(cut, 60);
 }
@@ -94,8 +94,8 @@ TEST_F(FaultyStore, MessagesComeTwiceAndComeBack) {
     ASSERT_THAT(leased, SizeIs(1));
     EXPECT_TRUE(mine.queue->remove(leased[0]));
   }
-  EXPECT_EQ(removed, 2 + befallen_.undead);
-  EXPECT_EQ(befallen_.twice, 1);
+  EXPECT_EQ(removed, 2 + injected_.undead);
+  EXPECT_EQ(injected_.twice, 1);
 }
 
 TEST_F(FaultyStore, ASeedHasItsFaultsWhateverTheThreadsDo) {
@@ -126,7 +126,7 @@ TEST_F(FaultyStore, SomeCallsAreSlow) {
   const Store mine = faulty({.slow = 1, .slow_s = 0.001});
   mine.blobs->put("a", kOld);
   mine.blobs->get("a");
-  EXPECT_EQ(befallen_.slow, 2);
+  EXPECT_EQ(injected_.slow, 2);
 }
 
 TEST_F(FaultyStore, IsStillFitToHoldAJob) {

@@ -40,7 +40,7 @@ class Proxy:
     def __init__(self, blob_endpoint, queue_endpoint, seed, faults):
         self.endpoints = {"blob": blob_endpoint, "queue": queue_endpoint}
         self.seed, self.faults = seed, faults
-        self.befallen = collections.Counter()
+        self.injected = collections.Counter()
         self.requests = 0
         self.down = False  # drops everything
         self._asked = collections.Counter()
@@ -84,7 +84,7 @@ class Proxy:
 
     def count(self, fault):
         with self._lock:
-            self.befallen[fault] += 1
+            self.injected[fault] += 1
 
     def wrote(self, door, path):
         with self._lock:

@@ -58,18 +58,16 @@ void round_trip(Transport& transport, std::size_t size, int number) {
   expect(in == message(before, rank, number, size), "{} bytes came changed", size);
 }
 
-void any_size(Transport& transport) {
+void messages_of_any_size(Transport& transport) {
   int number = 0;
   for (const std::size_t size : sizes({0, 1, 2, 7, 8, 4095, 4096, 4097, 65536, 70001, 1 << 20})) {
     round_trip(transport, size, number++);
   }
 }
 
-void larger_than_a_short_message(Transport& transport) {
-  round_trip(transport, 2 * kShortMessage + 5, 3);
-}
+void long_messages(Transport& transport) { round_trip(transport, 2 * kShortMessage + 5, 3); }
 
-void shorter_than_the_buffer(Transport& transport) {
+void a_message_shorter_than_the_buffer(Transport& transport) {
   const int P = transport.size(), rank = transport.rank();
   for (const std::size_t size : sizes({0, 1, 1000, 100000})) {
     const int next = (rank + 1) % P, before = (rank + P - 1) % P;
@@ -109,7 +107,7 @@ void ordered_by_tag(Transport& transport) {
   }
 }
 
-void to_itself(Transport& transport) {
+void messages_to_itself(Transport& transport) {
   const Bytes out = message(1, 2, 3, 100000);
   Bytes in(out.size());
   const Request receive = transport.receive(transport.rank(), 9, in);
@@ -119,7 +117,7 @@ void to_itself(Transport& transport) {
 }
 
 // Every worker sends only after the next one has seen that nothing has come.
-void asked_whether_done(Transport& transport) {
+void done_before_and_after_arrival(Transport& transport) {
   const int P = transport.size(), rank = transport.rank();
   const int next = (rank + 1) % P, before = (rank + P - 1) % P;
   for (const std::size_t size : sizes({0, 5, 4097, 2 * kShortMessage + 5})) {
@@ -143,7 +141,7 @@ void asked_whether_done(Transport& transport) {
 }
 
 // All sends are waited for before any receive: posted receives must proceed meanwhile.
-void storm(Transport& transport) {
+void many_messages_at_once(Transport& transport) {
   const int P = transport.size(), rank = transport.rank();
   for (const int size : {3, 300000}) {
     const int kEach = size < 100 ? 50 : 4;
@@ -170,7 +168,7 @@ void storm(Transport& transport) {
   }
 }
 
-void gathers(Transport& transport) {
+void gather_on_every_worker(Transport& transport) {
   const int P = transport.size(), rank = transport.rank();
   for (const std::size_t unit : sizes({0, 1, 5000})) {
     const auto size_of = [&](int worker) { return unit * static_cast<std::size_t>(worker); };
@@ -183,7 +181,7 @@ void gathers(Transport& transport) {
   }
 }
 
-void gives_each_its_own(Transport& transport) {
+void all_to_all_delivers(Transport& transport) {
   const int P = transport.size(), rank = transport.rank();
   const auto size_of = [](int from, int to) { return static_cast<std::size_t>(3 * from + to); };
   std::vector<Bytes> out;
@@ -224,7 +222,7 @@ void failure_reaches_all(Transport& transport) {
   }
 }
 
-void failure_reaches_who_asks(Transport& transport) {
+void failure_reaches_polling_workers(Transport& transport) {
   const int P = transport.size(), rank = transport.rank();
   const std::string expected = fmt::format("worker {}: the disk is full", P - 1);
   Bytes in(10);
@@ -239,7 +237,7 @@ void failure_reaches_who_asks(Transport& transport) {
 }
 
 // Everybody waits for the last worker, and it for itself.
-void silence_is_named(Transport& transport) {
+void a_silent_worker_is_named(Transport& transport) {
   Bytes in(10);
   const int silent = transport.size() - 1;
   try {
@@ -258,15 +256,15 @@ void silence_is_named(Transport& transport) {
 
 std::vector<Case> cases() {
   std::vector<Case> all = {
-      {"AnySize", any_size},
-      {"LargerThanAShortMessage", larger_than_a_short_message},
-      {"ShorterThanTheBuffer", shorter_than_the_buffer},
+      {"MessagesOfAnySize", messages_of_any_size},
+      {"LongMessages", long_messages},
+      {"AMessageShorterThanTheBuffer", a_message_shorter_than_the_buffer},
       {"OrderedByTag", ordered_by_tag},
-      {"ToItself", to_itself},
-      {"AskedWhetherDone", asked_whether_done},
-      {"Storm", storm},
-      {"Gathers", gathers},
-      {"GivesEachItsOwn", gives_each_its_own},
+      {"MessagesToItself", messages_to_itself},
+      {"DoneBeforeAndAfterArrival", done_before_and_after_arrival},
+      {"ManyMessagesAtOnce", many_messages_at_once},
+      {"GatherOnEveryWorker", gather_on_every_worker},
+      {"AllToAllDelivers", all_to_all_delivers},
   };
   for (Case& sum : sum_cases()) all.push_back(std::move(sum));
   return all;
@@ -274,8 +272,8 @@ std::vector<Case> cases() {
 
 std::vector<Case> last_cases() {
   std::vector<Case> all = {{"FailureReachesAll", failure_reaches_all},
-                           {"FailureReachesWhoAsks", failure_reaches_who_asks},
-                           {"SilenceIsNamed", silence_is_named}};
+                           {"FailureReachesPollingWorkers", failure_reaches_polling_workers},
+                           {"ASilentWorkerIsNamed", a_silent_worker_is_named}};
   for (Case& sum : last_sum_cases()) all.push_back(std::move(sum));
   return all;
 }

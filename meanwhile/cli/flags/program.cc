@@ -147,7 +147,7 @@ std::optional<std::string> Program::parse(const std::vector<std::string>& given)
     if (left.empty() || (no_learner && left.front().starts_with('-'))) {
       throw word_missing(*app, typed);
     }
-    // A flag nobody knows explains the words after it, a command nobody knows also the flags.
+    // An unknown flag explains the words after it; an unknown command, the flags as well.
     const auto flag = std::find_if(left.begin(), left.end(),
                                    [](const std::string& word) { return word.starts_with('-'); });
     const bool command = !subcommands_of(*app).empty() && flag != left.begin();

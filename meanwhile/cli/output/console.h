@@ -8,7 +8,7 @@
 
 namespace meanwhile::cli {
 
-// Nobody reads standard output any more (`| head`). Ends the program, quietly and well.
+// Standard output is not read any more (`| head`). Ends the program, quietly and well.
 struct ReaderGone {};
 
 class Console {

@@ -12,7 +12,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// Nobody needs more of anything, and products of two such numbers still fit in 64 bits.
+// More is never needed, and products of two such numbers still fit in 64 bits.
 constexpr std::int64_t kMostCount = std::int64_t{1} << 30;
 
 void in_range(const char* name, std::int64_t value, std::int64_t least) {

@@ -4,7 +4,7 @@
 // A round takes the gradient at the model and so the gap (working_set_gap.h). Columns that no
 // optimum can use leave for good. Of the others, those that violate the optimality conditions
 // most, for what a column alone would bring, join those of the model in a block; a second round
-// sums the products of the block's columns, and everybody solves the block exactly, by coordinate
+// sums the products of the block's columns, and every worker solves it exactly, by coordinate
 // descent on these (gram.h), so that what columns do to each other is computed, not avoided. The
 // block doubles the number of weights from round to round. Margins are computed afresh from the
 // model each time: nothing is carried along that a restart would have to repeat.

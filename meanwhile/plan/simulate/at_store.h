@@ -26,11 +26,11 @@ class AtStore {
 
   struct Event {
     enum class Kind { kReady, kPut, kPart, kSum, kLook, kLoose, kDie, kRise } kind;
-    int who = 0;   // worker; kPart, kSum: adder; kLook: -1 is everybody
+    int who = 0;   // worker; kPart, kSum: adder; kLook: -1 is all
     int life = 0;  // kPut, kSum, kLoose: of the worker; what a death has overtaken does not happen
     int step = 0;  // all but kReady, kDie, kRise
     int unit = 0;  // kPut
-    bool own = false;   // kPart: need not be read; kPut: nobody is helped
+    bool own = false;   // kPart: need not be read; kPut: no other worker is helped
     double worked = 0;  // kPut: seconds of work in it
   };
   using Kind = Event::Kind;

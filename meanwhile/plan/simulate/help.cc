@@ -35,7 +35,7 @@ double AtStore::rows_s(const Worker& it, int readers) const {
          (largest_share(input_.setting, at_once) * static_cast<double>(done_.size()));
 }
 
-// Everybody who waits makes one of the late updates, by its own choice: nobody knows of the others.
+// Each waiting worker makes one of the late updates, by its own choice: it knows of no other.
 void AtStore::help(int who) {
   if (missing_ == 0) return;
   if (late_of_ != missing_) {

@@ -1,5 +1,5 @@
-// Threads and ranks of MPI: all work, the sum begins when the last has done so, all absorb. Whoever
-// dies takes the others along, and they go on from the last checkpoint.
+// Threads and ranks of MPI: all work, the sum begins when the last has done so, all absorb. The
+// death of one ends all, and they go on from the last checkpoint.
 #include <algorithm>
 #include <cmath>
 #include <limits>

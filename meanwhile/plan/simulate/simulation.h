@@ -63,7 +63,7 @@ struct StepTimes {
 
 struct SimTrace {
   std::vector<StepTimes> steps;
-  double load = 0;      // before the first, had nobody died
+  double load = 0;      // before the first, had no worker died
   double requests = 0;  // beyond those predicted
   std::int64_t deaths = 0, speculated = 0;
 };

@@ -132,7 +132,7 @@ Status status_of(storage::Store& store, const JobRecord& job) {
     status.rounds_left = base::count_or(said, "rounds_left", 0);
     status.round_s = std::clamp(base::number_or(said, "round_s", 0), 0.0, kMostSeconds);
   };
-  // Workers that have left knew how far they came, also when nobody works now.
+  // Workers that have left recorded their progress, so it is known when no worker runs.
   for (const auto& [worker, said] : usage_records(blobs, job)) take(said);
   bool alive = false;
   for (const LiveRecord& record : status.workers) {

@@ -27,7 +27,7 @@ struct Prices {
 Json bill(storage::BlobStore& blobs, const JobRecord& job, const Prices& prices);
 
 struct Status {
-  // "uploading", "waiting" (nobody works), "running", "done", "failed", "cancelled"
+  // "uploading", "waiting" (no worker runs), "running", "done", "failed", "cancelled"
   std::string state;
   std::int64_t rounds = 0, rounds_left = 0;  // as workers say
   std::int64_t step = 0;

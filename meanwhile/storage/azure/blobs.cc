@@ -355,7 +355,7 @@ class AzureBlobs : public BlobStore {
     const HttpAnswer answer = client_->send(call);
     const std::string_view text(reinterpret_cast<const char*>(answer.body.data()),
                                 answer.body.size());
-    // Which of the parts, and nobody else, may say.
+    // The parts alone say which of them is missing.
     if (text.find("ContainerNotFound") != text.npos) return {names.begin(), names.end()};
     if (answer.failure != HttpAnswer::Failure::kNone || answer.status != 202) {
       // An old server, or a signature that is not for it; or one that is busy, which passes.

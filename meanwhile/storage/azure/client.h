@@ -49,7 +49,7 @@ bool may_pass(const HttpAnswer& answer);
 double pause_before_next_s(int tries, double uniform, const HttpAnswer& answer,
                            const AzureOptions& options);
 
-// 16 hexadecimal digits nobody else draws.
+// 16 random hexadecimal digits.
 std::string random_word();
 
 // Thread safety: any thread.

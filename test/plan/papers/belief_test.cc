@@ -64,7 +64,7 @@ const std::vector<Graph> kGraphs = {
 };
 
 // Vertices one by one.
-double dealt_one_by_one(const graph::Histogram& degrees, int n) {
+double balanced_edges_by_vertex(const graph::Histogram& degrees, int n) {
   std::vector<double> sums(static_cast<std::size_t>(n), 0);
   std::size_t vertex = 0;
   for (const graph::DegreeCount& entry : degrees) {
@@ -97,7 +97,7 @@ TEST(Belief, DealIsThatOfVerticesOneByOne) {
   const graph::Histogram degrees = {{0, 5},  {1, 1001}, {2, 333}, {3, 70},
                                     {9, 14}, {50, 3},   {777, 1}};
   for (const int n : {2, 3, 4, 5, 7, 8, 16, 31, 32, 100}) {
-    EXPECT_NEAR(edges_of_largest(degrees, n), dealt_one_by_one(degrees, n), 1e-9) << n;
+    EXPECT_NEAR(edges_of_largest(degrees, n), balanced_edges_by_vertex(degrees, n), 1e-9) << n;
   }
 }
 

@@ -28,7 +28,7 @@ struct Corner {
 bool less(const Corner& a, const Corner& b) { return a.value < b.value; }
 
 // a + t (b - a)
-Vector towards(const Vector& a, const Vector& b, double t) {
+Vector interpolated(const Vector& a, const Vector& b, double t) {
   Vector x(a.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = a[i] + t * (b[i] - a[i]);
   return x;
@@ -57,7 +57,7 @@ Corner nelder_mead(const Function& f, const Vector& start, double step) {
     }
     Corner& worst = corners[n];
     const auto at = [&](double t) {
-      const Vector x = towards(centre, worst.x, t);
+      const Vector x = interpolated(centre, worst.x, t);
       return Corner{x, f(x)};
     };
     Corner mirrored = at(-1);
@@ -72,7 +72,7 @@ Corner nelder_mead(const Function& f, const Vector& start, double step) {
         worst = std::move(nearer);
       } else {
         for (std::size_t c = 1; c <= n; ++c) {
-          corners[c].x = towards(corners[0].x, corners[c].x, 0.5);
+          corners[c].x = interpolated(corners[0].x, corners[c].x, 0.5);
           corners[c].value = f(corners[c].x);
         }
       }

@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<std::int64_t> kMnist = {784, 2500, 2000, 1500, 1000, 500, 10};
 
-std::vector<int> up_to(int n) {
+std::vector<int> numbers_to(int n) {
   std::vector<int> workers(static_cast<std::size_t>(n));
   std::iota(workers.begin(), workers.end(), 1);
   return workers;
@@ -88,7 +88,7 @@ TEST(SparkNetwork, SpeedupOfEveryNumberOfWorkers) {
   const Descent d = spark_mnist();
   EXPECT_NEAR(d.C * d.S / d.F, 51.136, 0.0005);
   EXPECT_NEAR(d.bits * d.W / d.B, 0.768, 1e-12);
-  const auto model = speedups([&](int n) { return spark_seconds(d, n); }, up_to(13));
+  const auto model = speedups([&](int n) { return spark_seconds(d, n); }, numbers_to(13));
   for (std::size_t i = 0; i < model.size(); ++i) {
     EXPECT_NEAR(model[i], published[i], 5e-5) << i + 1;
   }
