@@ -57,14 +57,15 @@ void describe_storage(S& s, Visit&& visit) {
   visit("notice", s.notice, Need::kOptional, "seconds from writing a blob to its being seen");
   visit("separate_reducers", s.separate_reducers, Need::kOptional,
         "updates are added by machines of their own");
-  visit("value_bytes", s.value_bytes, Need::kOptional, "of a value of the data at rest");
+  visit("value_bytes", s.value_bytes, Need::kOptional, "bytes of a value of the data at rest");
 }
 
 template <class P, class Visit>
 void describe_price(P& p, Visit&& visit) {
-  visit("hour", p.hour, Need::kOptional, "of a worker");
-  visit("million_requests", p.million_requests, Need::kOptional, "to the storage");
-  visit("billed_seconds", p.billed_seconds, Need::kOptional, "time is paid for in such pieces");
+  visit("hour", p.hour, Need::kOptional, "price of a worker for an hour");
+  visit("million_requests", p.million_requests, Need::kOptional,
+        "price of a million requests to the storage");
+  visit("billed_seconds", p.billed_seconds, Need::kOptional, "seconds by which time is billed");
 }
 
 template <class R, class Visit>

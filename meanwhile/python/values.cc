@@ -150,7 +150,7 @@ int all_if_zero(int threads) { return threads == 0 ? base::hardware_threads() : 
 
 void add_errors(nb::module_& module) {
   auto* const kinds = new Kinds;  // as long as the module, which is never unloaded
-  kinds->base = make_error(module, "Error", "Something that ended a call.", PyExc_Exception);
+  kinds->base = make_error(module, "Error", "The error that ended a call.", PyExc_Exception);
   const auto with = [&](PyObject* other) {
     return nb::make_tuple(nb::borrow(kinds->base), nb::borrow(other));
   };

@@ -129,7 +129,7 @@ std::string fish(const std::vector<Entry>& entries) {
 Command add_completion(const FlagTable& program) {
   const FlagTable table = program.command("completion", "print a completion script for a shell");
   const auto shell = std::make_shared<std::string>();
-  table.choice("SHELL", *shell, {"bash", "zsh", "fish"}, "to write it for");
+  table.choice("SHELL", *shell, {"bash", "zsh", "fish"}, "shell to print the script for");
   table.footer(
       "\nexamples:\n"
       "  source <(meanwhile completion bash)\n"

@@ -22,8 +22,8 @@ struct Evaluate {
     flags.add_to(table);
     rated.add_to(table);
     table.whole("--silhouette-sample", measuring.silhouette_sample,
-                "of k-means: rows at most of which the silhouette is computed; 0: none", 0);
-    table.whole("--seed", measuring.seed, "of that sample", 0);
+                "k-means: most rows to compute the silhouette of; 0: do not compute it", 0);
+    table.whole("--seed", measuring.seed, "seed of that sample of rows", 0);
     table.toggle("--json", json, "print the measures as one JSON object");
     table.footer(
         "\ndoc/measures.md defines every measure.\n"

@@ -37,12 +37,13 @@ struct Export {
     table.text("MODEL", model,
                "a run directory, or a model file, of kmeans, svm, logistic or linear");
     table.choice("--format", format, {"onnx", "sql", "c"},
-                 "what to write; default: what the name of the file ends in");
-    table.text("--out", out, "file to write, .onnx, .sql or .c; default: standard output")
+                 "format to write (default: by the ending of --out)");
+    table.text("--out", out, "file to write: .onnx, .sql or .c (default: standard output)")
         .type("FILE");
-    table_flag = table.text("--table", sql.table, "sql: the table to read rows from").type("NAME");
-    probabilities_flag = table.toggle("--probabilities", sql.probabilities,
-                                      "sql: the probability of each class, too; needs EXP");
+    table_flag = table.text("--table", sql.table, "sql: table to read rows from").type("NAME");
+    probabilities_flag =
+        table.toggle("--probabilities", sql.probabilities,
+                     "sql: also the probability of each class; needs a database with EXP");
     table.toggle("--unsealed", unsealed, "take a model without a seal, or with a broken one");
     table.footer(
         "\nThe file has all that predictions need: levels of categories, fill values, scales.\n"
@@ -71,7 +72,7 @@ struct Export {
  private:
   void check() {
     if (model.empty())
-      throw Error(ErrorKind::kUsage, "no model is named: a run directory or a file");
+      throw Error(ErrorKind::kUsage, "no model is given: name a run directory or a model file");
     std::error_code error;
     if (!std::filesystem::exists(model, error)) {
       throw Error(ErrorKind::kInput, "{}: no such run directory or model file", model);
@@ -87,7 +88,7 @@ struct Export {
       format = ending.substr(1);
     }
     if (to_stdout && format == "onnx" && isatty(STDOUT_FILENO) != 0) {
-      throw Error(ErrorKind::kUsage, "ONNX is no text for a terminal; --out names a file for it");
+      throw Error(ErrorKind::kUsage, "ONNX is binary: name a file by --out");
     }
     if (format != "sql") {
       for (const Flag& flag : {table_flag, probabilities_flag}) {

@@ -27,19 +27,20 @@ struct Split {
   explicit Split(const FlagTable& table) {
     input.add_to(table);
     fraction =
-        table.real("--test-fraction", options.test_fraction, "part of the rows to test on", 0);
+        table.real("--test-fraction", options.test_fraction, "fraction of the rows to test on", 0);
     table
-        .whole("--folds", options.folds,
-               "make so many pairs of files instead: each row is tested on in one of them. Names "
-               "then hold {}, which becomes the number of the fold",
-               2)
+        .whole(
+            "--folds", options.folds,
+            "number of pairs of files to make instead; each row is in the test file of one pair. "
+            "In names of files, {} stands for the number of the fold",
+            2)
         .shown_default("");
     table.text("--out-train", train, "file of the rows to train on").type("FILE").required();
     table.text("--out-test", test, "file of the rows to test on").type("FILE").required();
     table.toggle(
         "--stratify", options.stratify,
-        "libsvm: each file has its share of every label; CSV and JSON lines: so it has with "
-        "--label-column, and all formats with --labels");
+        "keep the proportions of the labels in all files: of libsvm; of CSV and JSON lines with "
+        "--label-column; of any format with --labels");
     table.whole("--seed", options.seed, "seed of all random numbers", 0);
     table.toggle("--json", json, "print the result as one JSON object");
     table.common({"--test-fraction", "--folds", "--out-train", "--out-test", "--label-column",

@@ -84,20 +84,20 @@ Tune::Tune(const FlagTable& table, const learn::Entry& entry)
   std::vector<std::string> common = {"--score"};
   if (comparing_.clusters) {
     job(table.whole("--silhouette-rows", silhouette_rows_,
-                    "rows, drawn at random, whose silhouette is taken; 0: some thousands, fewer "
+                    "number of random rows whose silhouette is computed; 0: some thousands, fewer "
                     "with many columns",
                     0));
     common.emplace_back("--silhouette-rows");
   } else {
     const std::string classes = entry.classes ? ", each with its share of every class" : "";
     job(table.whole("--folds", folds_,
-                    "parts of the rows" + classes +
-                        ": each is held out once, and models are learned from the others "
+                    "number of folds" + classes +
+                        "; each is held out once, and models learn from the others "
                         "(default: 5)",
                     2))
         .shown_default("");
     job(table.real("--test-fraction", test_fraction_,
-                   "part of the rows that is held out once, instead of folds", 0))
+                   "fraction of the rows to hold out once, instead of folds", 0))
         .shown_default("");
     job(table.text("--fold-file", fold_file_,
                    "file to write with the fold of each row, from 0; -1: never held out"))
@@ -105,17 +105,18 @@ Tune::Tune(const FlagTable& table, const learn::Entry& entry)
     common.insert(common.end(), {"--folds", "--test-fraction", "--fold-file"});
   }
   seed_flag_ = job(table.whole("--seed", seed_, "seed of all random numbers", 0));
-  shards_flag_ = job(table.whole("--shards", shards_, "as of 'meanwhile train'", 0));
-  job(table.whole("--threads", threads_, "threads; 0: all the machine offers", 0));
+  shards_flag_ =
+      job(table.whole("--shards", shards_, "number of shards, as for 'meanwhile train'", 0));
+  job(table.whole("--threads", threads_, "number of threads; 0: all that the machine has", 0));
   job(table.choice("--simd", simd_, base::simd_targets(),
                    "use at most this instruction set; results do not change"));
-  job(table.text("--out", out_, "run directory of the best model; default: runs/LEARNER-N"))
+  job(table.text("--out", out_, "run directory of the best model (default: runs/LEARNER-N)"))
       .type("DIR");
   job(table.toggle("--overwrite", overwrite_,
                    "remove a run that was at --out once the new one has a model; without this flag "
                    "it is kept beside it as DIR.1"));
   job(table.toggle("--json", json_, "print the comparison and the run as one JSON object"));
-  job(table.toggle("--quiet", quiet_, "print the table and errors alone"));
+  job(table.toggle("--quiet", quiet_, "print nothing but the table and errors"));
   table.footer(examples_of(entry));
   common.insert(common.end(), {"--seed", "--threads", "--out", "--json", "--quiet", "--format",
                                entry.of_text ? "--vocabulary" : "--label-column"});

@@ -25,7 +25,7 @@ pugi::xml_node load(pugi::xml_document& document, std::span<const std::byte> xml
   const pugi::xml_node node = document.child(root);
   if (!result || !node) {
     throw Error(ErrorKind::kSystem, "the server's answer of {} bytes is no {}: {}", xml.size(),
-                root, result ? "it has another root" : result.description());
+                root, result ? "its root has another name" : result.description());
   }
   return node;
 }
