@@ -15,6 +15,7 @@ namespace meanwhile::learn::linear {
 namespace {
 
 constexpr std::int64_t kAhead = 3;  // rows
+constexpr std::size_t kNear = 512 << 10;  // bytes of weights that a core's own cache holds anyway
 
 // W: weights are double, or float (see goes_narrow); so is what the gradient is gathered in.
 template <class M, class W>
@@ -31,6 +32,7 @@ class Pass {
         intercepts_(intercepts),
         rows_(rows.rows),
         block_(rows.block),
+        far_(w.size_bytes() > kNear),
         sharp_(problem.loss),
         z_(problem.outputs) {
     sharp_.smoothing = 0;
@@ -62,7 +64,7 @@ class Pass {
 
   void block(const data::RowRange& block) {
     for (std::int64_t i = block.begin; i < block.end; ++i) {
-      if (i + kAhead < block.end) {
+      if (far_ && i + kAhead < block.end) {
         prefetch_weights(view(m_, i + kAhead), w_.data(), problem_.outputs);
       }
       row(i);
@@ -109,6 +111,7 @@ class Pass {
   W *const features_, *const intercepts_;
   exchange::Update* const rows_;
   const int block_;
+  const bool far_;  // weights are beyond the caches of a core
   LossFunction sharp_;
   std::vector<double> z_;
   LossSums sums_;
