@@ -1,6 +1,24 @@
 #include "meanwhile/learn/comparing.h"
 
+#include "meanwhile/learn/linear/linear.h"
+
 namespace meanwhile::learn {
+
+namespace {
+
+// Linear models along penalties, from the strongest.
+Comparing along_penalties(linear::Kind kind, std::vector<Comparing::Score> scores) {
+  Comparing comparing{.scores = std::move(scores), .path = "l2", .descending = true};
+  comparing.follow = [kind](const data::SafetensorsFile& before, const data::SafetensorsFile& last,
+                            double share, const Json& parameters) {
+    auto next = std::make_unique<linear::Linear>(kind, linear::parameters_from_json(parameters));
+    next->follow(before, last, share);
+    return next;
+  };
+  return comparing;
+}
+
+}  // namespace
 
 Comparing comparing_of(std::string_view learner) {
   const Comparing::Score accuracy{"accuracy", true}, auc{"auc", true}, loss{"loss"};
@@ -8,11 +26,14 @@ Comparing comparing_of(std::string_view learner) {
     return {.scores = {{"silhouette", true}}, .clusters = true, .path = "n_clusters"};
   }
   if (learner == "logistic") {
-    return {.scores = {accuracy, {"log_loss"}, auc, loss}, .path = "l2", .descending = true};
+    return along_penalties(linear::Kind::kLogistic,
+                           {accuracy, {"log_loss"}, auc, loss});
   }
-  if (learner == "svm") return {.scores = {accuracy, auc, loss}, .path = "l2", .descending = true};
+  if (learner == "svm")
+    return along_penalties(linear::Kind::kSvm,
+                           {accuracy, auc, loss});
   if (learner == "linear") {
-    return {.scores = {{"r2", true}, {"rmse"}, {"mae"}, loss}, .path = "l2", .descending = true};
+    return along_penalties(linear::Kind::kLinear, {{"r2", true}, {"rmse"}, {"mae"}, loss});
   }
   if (learner == "lda") {
     return {.scores = {{"perplexity"}, {"perplexity_bound"}, {"coherence_npmi", true}}};

@@ -1,9 +1,14 @@
 // How models of a learner that differ in parameters are compared (tune/tune.h).
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "meanwhile/data/safetensors.h"
+#include "meanwhile/learn/round_learner.h"
 
 namespace meanwhile::learn {
 
@@ -19,6 +24,13 @@ struct Comparing {
   // the same optimum in fewer rounds; empty: there is none.
   std::string path = {};
   bool descending = false;  // from the largest value of `path` to the smallest
+  // Not null: a learner for the value after that of `last`, where `before` is the model of the value
+  // before `last`. `share`: the step of the path to this value, as a part of the step before.
+  // THROWS Error(kUsage, kInput).
+  std::function<std::unique_ptr<RoundLearner>(const data::SafetensorsFile& before,
+                                              const data::SafetensorsFile& last, double share,
+                                              const Json& parameters)>
+      follow = nullptr;
 };
 
 // No scores: models of this learner are not compared.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <utility>
 
 #include "meanwhile/base/clock.h"
@@ -15,11 +16,14 @@ namespace meanwhile::tune {
 namespace {
 
 constexpr double kMostTol = 0.1;
+constexpr double kLongestShare = 4;
 
-// The candidate before, in a chain.
+// The candidates before, in a chain.
 struct Before {
-  std::vector<std::byte> file = {};  // its model; empty: there is none
-  double first = 0, last = 0;        // objectives: of the first of the chain, and of its own
+  std::vector<std::byte> file = {};         // model of the last one; empty: there is none
+  std::vector<std::byte> earlier = {};      // of the one before it
+  std::size_t last_of = 0, earlier_of = 0;  // the candidates
+  double first = 0, last = 0;  // objectives: of the first of the chain, and of the last
 };
 
 class HeldOut {
@@ -67,7 +71,8 @@ class HeldOut {
         }
         if (before.file.empty()) before.first = trained.result.objective;
         before.last = trained.result.objective;
-        before.file = std::move(trained.file);
+        before.earlier = std::exchange(before.file, std::move(trained.file));
+        before.earlier_of = std::exchange(before.last_of, candidate);
         judged.rounds = static_cast<double>(trained.result.rounds);
         judged.fell_short = trained.fell_short;
         const data::SafetensorsFile file(before.file, kStateName);
@@ -93,7 +98,22 @@ class HeldOut {
     if (tol > 0 && before.last > 0 && before.first > before.last) {
       parameters["tol"] = std::min(std::max(tol, kMostTol), tol * before.first / before.last);
     }
-    return setting_.entry.warm_start(data::SafetensorsFile(before.file, kStateName), parameters);
+    const data::SafetensorsFile last(before.file, kStateName);
+    if (!setting_.comparing.follow || before.earlier.empty()) {
+      return setting_.entry.warm_start(last, parameters);
+    }
+    const data::SafetensorsFile earlier(before.earlier, kStateName);
+    return setting_.comparing.follow(earlier, last, share(candidate, before), parameters);
+  }
+
+  // The step of the path to a candidate, as a part of the step before: penalties by their logarithm.
+  double share(std::size_t candidate, const Before& before) const {
+    const auto at = [&](std::size_t i) {
+      return std::log(parameters_[i].at(setting_.comparing.path).get<double>());
+    };
+    const double part =
+        (at(candidate) - at(before.last_of)) / (at(before.last_of) - at(before.earlier_of));
+    return part > 0 && part < kLongestShare ? part : 1;  // a penalty of 0 has no logarithm
   }
 
   const Setting& setting_;

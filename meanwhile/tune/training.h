@@ -9,6 +9,7 @@
 
 #include "meanwhile/data/part.h"
 #include "meanwhile/job/train.h"
+#include "meanwhile/learn/comparing.h"
 #include "meanwhile/learn/entry.h"
 
 namespace meanwhile::tune {
@@ -16,6 +17,7 @@ namespace meanwhile::tune {
 // All trainings have this in common. Everything is borrowed.
 struct Setting {
   const learn::Entry& entry;
+  const learn::Comparing& comparing;
   std::uint64_t seed = 0;
   const std::atomic<bool>* stop = nullptr;
 };

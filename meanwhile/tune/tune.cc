@@ -148,7 +148,7 @@ class Tuning {
   }
 
   void compare_clusters() {
-    const Setting setting{entry_, seed_, stop_};
+    const Setting setting{entry_, comparing_, seed_, stop_};
     ClusterOptions options{threads_, spec_.silhouette_rows, {}};
     options.step = [this](const std::string& what) { observer_.step(what); };
     auto found = tune::compare_clusters(setting, parameters_, chains_, part_, options);
@@ -178,7 +178,7 @@ class Tuning {
     options.test_fraction = spec_.test_fraction;
     options.folds = spec_.folds != 0 ? spec_.folds : spec_.test_fraction != 0 ? 0 : kDefaultFolds;
     result_.folds = deal_folds(part_, options);
-    const Setting setting{entry_, seed_, stop_};
+    const Setting setting{entry_, comparing_, seed_, stop_};
     HeldOutOptions held_out{threads_, {}};
     const std::size_t all = parameters_.size() * static_cast<std::size_t>(result_.folds.count);
     held_out.step = [this, all](std::size_t done) {

@@ -100,7 +100,8 @@ std::vector<Clustering> compared(const std::vector<double>& rows, std::int64_t c
     parameters.push_back(learn::settle(entry, nullptr, {{"n_clusters", k}, {"n_init", 1}}));
   }
   const data::Part part = data::whole(test::dense(rows, cols), 4, 1, 1);
-  return *compare_clusters({entry, 1, nullptr}, parameters, {chain}, part, {.threads = threads});
+  const learn::Comparing comparing = learn::comparing_of(entry.name);
+  return *compare_clusters({entry, comparing, 1}, parameters, {chain}, part, {.threads = threads});
 }
 
 TEST(Clusters, TheSilhouetteIsHighestAtTheirNumber) {

@@ -1,5 +1,6 @@
 #include "meanwhile/tune/tune.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -112,6 +113,24 @@ TEST_F(Tuning, NeitherThreadsNorTheOrderOfValuesChangeAScore) {
   EXPECT_EQ(a.candidates[0].scores, b.candidates[1].scores);
   EXPECT_EQ(a.candidates[2].scores, b.candidates[0].scores);
   EXPECT_EQ(a.candidates[a.best].parameters, b.candidates[b.best].parameters);
+}
+
+// Steps of a path are by logarithms, and 0 has none.
+TEST_F(Tuning, PenaltiesMayBeUnevenAndNone) {
+  write_rows(folder_ / "rows.libsvm", 150);
+  TuneSpec asked = spec("logistic", {{"l2", {1.0, 0.9, 1e-3, 5e-4, 0.0}}});
+  asked.run.parameters = {{"solver", "lbfgs"}, {"tol", 1e-8}};
+  const TuneResult path = result(asked);
+  for (std::size_t i = 0; i < 5; ++i) {
+    TuneSpec alone = asked;
+    alone.axes[0].values = {asked.axes[0].values[i]};
+    alone.run.out = folder_ / fmt::format("alone-{}", i);
+    const TuneResult one = result(alone);
+    const double scored = path.candidates[i].measures["log_loss"].get<double>();
+    // Without a penalty these weights have no end.
+    const double close = i < 4 ? 1e-4 : 0.2;
+    EXPECT_NEAR(scored, one.candidates[0].measures["log_loss"].get<double>(), close) << i;
+  }
 }
 
 TEST_F(Tuning, OfEqualScoresTheStrongestPenaltyWins) {

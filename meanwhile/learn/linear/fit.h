@@ -90,6 +90,7 @@ struct Fit {
   std::vector<double> initial_classes;  // of the model to start from
   std::vector<std::string> initial_names;
   std::vector<PathPoint> path;  // penalties that are done
+  std::vector<double> heading;  // the step from w that L-BFGS is to try first; empty: none
 
   bool newton = false;   // L-BFGS was begun
   int ahead = 0;         // rounds that are worked on and not absorbed when work() is called

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "meanwhile/learn/linear/chunks.h"
 
@@ -200,6 +201,19 @@ void Lbfgs::choose_direction(base::ThreadPool& pool) {
   });
 }
 
+// Whether the guess leads down; it is the direction then.
+bool Lbfgs::takes_guess(base::ThreadPool& pool) {
+  if (memory_.guess.empty()) return false;
+  memory_.d = std::exchange(memory_.guess, {});
+  std::vector<double>& d = memory_.d;
+  const double slope = sum(pool, d.size(), [&](std::size_t i) {
+    const double rise = pseudo_gradient(i) * d[i];
+    if (!l1_.empty() && l1_[i] > 0 && rise >= 0) d[i] = 0;
+    return rise;
+  });
+  return slope < 0;
+}
+
 void Lbfgs::begin_again() {
   memory_.started = false;
   memory_.tries = 0;
@@ -235,7 +249,7 @@ Lbfgs::Verdict Lbfgs::tell(double f, std::vector<double> g, base::ThreadPool& po
   memory_.started = true;
   memory_.t = 1;
   memory_.tries = 0;
-  choose_direction(pool);
+  if (!takes_guess(pool)) choose_direction(pool);
   step(pool);
   return Verdict::kBetter;
 }

@@ -30,6 +30,7 @@ class Lbfgs {
     int tries = 0;                // of lengths on this direction
     bool started = false;         // f and g are known
     std::deque<Pair> pairs;
+    std::vector<double> guess;  // the direction to try first where it leads down; empty: none
   };
 
   Lbfgs() = default;
@@ -37,6 +38,8 @@ class Lbfgs {
   // the penalty of each |x_i|, or empty. Both borrowed.
   Lbfgs(std::vector<double> x, std::span<const double> scale, std::span<const double> l1,
         std::size_t history);
+  // A step that may lead near the optimum, such as one that did so before. Before the first tell().
+  void guess(std::vector<double> step) { memory_.guess = std::move(step); }
   // Goes on from what memory() gave.
   Lbfgs(Memory memory, std::span<const double> scale, std::span<const double> l1,
         std::size_t history, base::ThreadPool& pool);
@@ -65,6 +68,7 @@ class Lbfgs {
   void remember(std::span<const double> g, base::ThreadPool& pool);
   void multiply(std::size_t newest, base::ThreadPool& pool);
   void choose_direction(base::ThreadPool& pool);
+  bool takes_guess(base::ThreadPool& pool);
   void step(base::ThreadPool& pool);
 
   Memory memory_;

@@ -80,8 +80,8 @@ class LbfgsStage final : public LinearStage {
   void load(const data::SafetensorsFile& file, const Json& progress) override;
 
  private:
-  std::vector<double> point() const;           // of the model
-  void take_point(std::span<const double> x);  // sets the model
+  std::vector<double> centred(std::vector<double> w) const;  // from weights to a point
+  void take_point(std::span<const double> x);                // sets the model
   void narrow();
   double largest_slope(std::span<const double> rows, double weight,
                        std::span<const double> gradient) const;
@@ -98,8 +98,7 @@ class LbfgsStage final : public LinearStage {
   double largest_slope_ = 0;  // at the point of the last round; where slope_tol asks for it
 };
 
-std::vector<double> LbfgsStage::point() const {
-  std::vector<double> x = fit_.w;
+std::vector<double> LbfgsStage::centred(std::vector<double> x) const {
   if (!fit_.problem.intercept) return x;
   const std::size_t C = fit_.problem.outputs, features = fit_.problem.intercepts();
   for (std::size_t i = 0; i < features; ++i) x[features + i % C] += x[i] * fit_.moments.mean(i / C);
@@ -162,8 +161,11 @@ void LbfgsStage::begin() {
     // bits.
     if (lbfgs_->memory().started) take_point(lbfgs_->point());
   } else {
-    lbfgs_.emplace(point(), scale_, l1_, history);
+    lbfgs_.emplace(centred(fit_.w), scale_, l1_, history);
+    // A step between optima says nothing of where SGD has come to.
+    if (!fit_.heading.empty() && fit_.progress.seen == 0) lbfgs_->guess(centred(fit_.heading));
   }
+  fit_.heading.clear();
   narrow();
 }
 
@@ -295,6 +297,7 @@ void LbfgsStage::save(State& state) const {
   carry(state, "lbfgs_x", memory.x);
   carry(state, "lbfgs_g", memory.g);
   carry(state, "lbfgs_d", memory.d);
+  carry(state, "lbfgs_guess", memory.guess);
   for (std::size_t i = 0; i < memory.pairs.size(); ++i) {
     carry(state, pair_name("s", i), memory.pairs[i].s);
     carry(state, pair_name("y", i), memory.pairs[i].y);
@@ -314,6 +317,7 @@ void LbfgsStage::load(const data::SafetensorsFile& file, const Json& progress) {
   memory.x = carried<double>(file, "lbfgs_x", P);
   memory.g = carried<double>(file, "lbfgs_g", P);
   memory.d = carried<double>(file, "lbfgs_d", P);
+  memory.guess = carried<double>(file, "lbfgs_guess", P);
   numbers.at("f").get_to(memory.f);
   numbers.at("t").get_to(memory.t);
   numbers.at("tries").get_to(memory.tries);

@@ -27,6 +27,10 @@ class Linear final : public RoundLearner {
   // Starts from the model in `file` on whatever data it is attached to; SGD goes on with the rate
   // it had come to. Before attach(). THROWS Error(kInput) when the file holds no such model.
   void start_from(const data::SafetensorsFile& file);
+  // The same for the next of a path of penalties: weights go on changing as they did from the model
+  // before to the one in `file`, so `share` of that step is what L-BFGS tries first. THROWS as
+  // start_from().
+  void follow(const data::SafetensorsFile& before, const data::SafetensorsFile& file, double share);
 
   std::string name() const override { return to_string(fit_.kind); }
   void attach(const Attachment& attachment) override;

@@ -210,4 +210,16 @@ void Linear::start_from(const data::SafetensorsFile& file) {
   if (!(rate >= 0) || !(seen >= 0)) rate = seen = 0;
 }
 
+void Linear::follow(const data::SafetensorsFile& before, const data::SafetensorsFile& file,
+                    double share) {
+  start_from(file);
+  const Model model = load_model(before);
+  check_kind(model, fit_.kind);
+  if (model.w.size() != fit_.w.size()) return;  // made for other columns
+  fit_.heading.resize(fit_.w.size());
+  for (std::size_t i = 0; i < fit_.w.size(); ++i) {
+    fit_.heading[i] = share * (fit_.w[i] - model.w[i]);
+  }
+}
+
 }  // namespace meanwhile::learn::linear
