@@ -22,16 +22,18 @@ Comparing along_penalties(linear::Kind kind, std::vector<Comparing::Score> score
 
 Comparing comparing_of(std::string_view learner) {
   const Comparing::Score accuracy{"accuracy", true}, auc{"auc", true}, loss{"loss"};
+  const Comparing::Score balanced{"balanced_accuracy", true}, f1{"f1", true};
+  const Comparing::Score macro{"f1_macro", true}, weighted{"f1_weighted", true};
   if (learner == "kmeans") {
     return {.scores = {{"silhouette", true}}, .clusters = true, .path = "n_clusters"};
   }
   if (learner == "logistic") {
     return along_penalties(linear::Kind::kLogistic,
-                           {accuracy, {"log_loss"}, auc, loss});
+                           {accuracy, {"log_loss"}, auc, loss, balanced, f1, macro, weighted});
   }
   if (learner == "svm")
     return along_penalties(linear::Kind::kSvm,
-                           {accuracy, auc, loss});
+                           {accuracy, auc, loss, balanced, f1, macro, weighted});
   if (learner == "linear") {
     return along_penalties(linear::Kind::kLinear, {{"r2", true}, {"rmse"}, {"mae"}, loss});
   }

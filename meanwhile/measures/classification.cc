@@ -90,6 +90,7 @@ void add_classification(const Confusion& confusion, std::span<const std::string>
     classes.push_back(std::move(of_class));
   }
   json["balanced_accuracy"] = balanced.json();
+  if (confusion.classes() == 2) json["f1"] = or_null(confusion.f1(1));
   const auto put = [&](const std::string& kind, const Means& means) {
     json["precision_" + kind] = means.precision.json();
     json["recall_" + kind] = means.recall.json();

@@ -41,8 +41,9 @@ class Confusion {
   std::vector<double> table_;  // classes x classes, or nothing
 };
 
-// Adds `balanced_accuracy`, macro and weighted means, `classes` and `confusion` to `json`. `areas`:
-// the AUC of each class against the rest, NaN where there is none; empty for two classes.
+// Adds `balanced_accuracy`, macro and weighted means, `classes` and `confusion` to `json`; where
+// there are two classes, `f1` of the second. `areas`: the AUC of each class against the rest, NaN
+// where there is none; empty for two classes.
 void add_classification(const Confusion& confusion, std::span<const std::string> names,
                         std::span<const double> areas, base::Json& json);
 

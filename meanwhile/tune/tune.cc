@@ -229,7 +229,8 @@ class Tuning {
       }
     }
     if (!best) {
-      throw Error(ErrorKind::kInput, "no model has a {} on these rows; {} may name another measure",
+      throw Error(ErrorKind::kInput,
+                  "no model has the measure {} on these rows; {} may name another one",
                   result_.score.name, parameter("score"));
     }
     result_.best = *best;

@@ -2,7 +2,7 @@
 import json
 
 import numpy as np
-from sklearn import datasets, metrics
+from sklearn import datasets, linear_model, metrics
 
 CLOSE = 1e-9
 CLASSES = ["iris", "wine", "breast_cancer", "digits"]
@@ -73,6 +73,8 @@ def compare_classifier(box, name, learner, weighted):
                      metrics.log_loss(test_y, p[:, order], sample_weight=weights, labels=sorted(classes)), what, 1e-7)
         assert len(at) == len(p)
     if len(classes) == 2:
+        expect_close(measures["f1"], metrics.f1_score(test_y, predicted, pos_label=classes[1], sample_weight=weights),
+                     f"{what}: f1")
         expect_close(measures["auc"], metrics.roc_auc_score(test_y == classes[1], margins.ravel(), sample_weight=weights),
                      f"{what}: auc")
         return
@@ -94,6 +96,41 @@ def check_classifiers(box):
         for learner in ("logistic", "svm"):
             for weighted in (False, True):
                 compare_classifier(box, name, learner, weighted)
+
+
+def check_tuned(box):
+    """Scores of folds that the program dealt, of the model that the penalty has one optimum for."""
+    l2 = [1e-1, 1e-2]
+    for name in ("breast_cancer", "wine"):
+        x, y, names = load(name)
+        x = ((x - x.mean(axis=0)) / x.std(axis=0)).astype(np.float32)
+        write(box / "x.csv", x, np.array([f"class {names[k]}" for k in y]))
+        folds, theirs = None, {}
+        scores = ["accuracy", "balanced_accuracy", "f1_macro", "f1_weighted"] + (["f1"] if name == "breast_cancer" else [])
+        for score in scores:
+            told = box.run("tune", "logistic", "x.csv", "--label-column", "label", "--l2", ",".join(map(str, l2)), "--folds", 4,
+                           "--solver", "lbfgs", "--tol", 1e-13, "--score", score, "--fold-file", "folds.txt", "--json",
+                           "--out", f"{name}-{score}").stdout
+            tuned = json.loads(told)
+            if folds is None:
+                folds = np.loadtxt(box / "folds.txt", dtype=int)
+                theirs = {(penalty, fold): predicted_by(x, y, folds != fold, penalty) for penalty in l2 for fold in range(4)}
+            assert tuned["score"] == score
+            positive = 1 - y[0]  # words are numbered as they are met: the second class
+            measure = {"accuracy": metrics.accuracy_score, "balanced_accuracy": metrics.balanced_accuracy_score,
+                       "f1": lambda a, b: metrics.f1_score(a, b, pos_label=positive),
+                       "f1_macro": lambda a, b: metrics.f1_score(a, b, average="macro"),
+                       "f1_weighted": lambda a, b: metrics.f1_score(a, b, average="weighted")}[score]
+            for penalty, candidate in zip(l2, tuned["candidates"]):
+                for fold, found in enumerate(candidate["scores"]):
+                    expected = measure(y[folds == fold], theirs[penalty, fold])
+                    expect_close(found, expected, f"{name}: {score} of fold {fold} at {penalty}")
+                expect_close(candidate["score"], np.mean(candidate["scores"]), f"{name}: {score}")
+
+
+def predicted_by(x, y, rows, l2):
+    model = linear_model.LogisticRegression(C=1 / (l2 * rows.sum()), tol=1e-9, max_iter=10_000)
+    return model.fit(x[rows].astype(np.float64), y[rows]).predict(x[~rows])
 
 
 def check_regression(box):
