@@ -27,22 +27,22 @@ constexpr std::size_t kTextBytes = std::size_t{1} << 20;  // gathered before the
 
 }  // namespace
 
-void check_table_name(const std::string& out) {
+void check_table_name(const std::string& out, const char* flag) {
   if (is_stdout(out)) return;
   const auto endings = {".csv", ".tsv", ".parquet", ".npy", ".txt"};
   if (std::none_of(endings.begin(), endings.end(),
                    [&](const char* ending) { return out.ends_with(ending); })) {
     throw Error(ErrorKind::kUsage,
-                "--out: expected a name that ends in .csv, .tsv, .parquet, .npy or .txt, got '{}'",
-                out);
+                "{}: expected a name that ends in .csv, .tsv, .parquet, .npy or .txt, got '{}'",
+                flag, out);
   }
   const std::filesystem::path folder = std::filesystem::absolute(out).parent_path();
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    throw Error(ErrorKind::kUsage, "--out: there is no directory {}", folder.string());
+    throw Error(ErrorKind::kUsage, "{}: there is no directory {}", flag, folder.string());
   }
   if (access(folder.c_str(), W_OK) != 0) {
-    throw Error(ErrorKind::kUsage, "--out: {} cannot be written to", folder.string());
+    throw Error(ErrorKind::kUsage, "{}: {} cannot be written to", flag, folder.string());
   }
 }
 

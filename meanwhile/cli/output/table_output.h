@@ -12,8 +12,8 @@ namespace meanwhile::cli {
 
 // THROWS Error(kUsage) when `out` is no name that can be written to: what ends in .csv, .tsv or
 // .parquet is a table with a header, in .npy or .txt numbers alone; "-" or nothing is text on
-// standard output.
-void check_table_name(const std::string& out);
+// standard output. `flag`: that named it.
+void check_table_name(const std::string& out, const char* flag = "--out");
 
 // Rows come in any number of calls; nothing is at `out` before commit(). NaN is nothing in text.
 // T: std::int32_t, double.
