@@ -18,9 +18,8 @@ enum class Ask {
   kTransformed,
 };
 
-// Thread safety: any number of calls at the same time. Borrows the model. REQUIRES: predict(),
-// probabilities() and transform() of the model may be called by several threads at once, and what
-// they say of a row does not depend on the other rows.
+// Thread safety: any number of calls at the same time. Borrows the model. REQUIRES: what predict(),
+// probabilities() and transform() of the model say of a row does not depend on the other rows.
 class Answers {
  public:
   // `prefix` stands before every name. THROWS Error(kUsage) if the model gives no probabilities.

@@ -3,8 +3,8 @@
 //   const auto loaded = learn::load_model(learn::standard_registry(), "runs/a");
 //   loaded.model->predict(data, threads);
 //
-// Thread safety: one thread at a time; a model uses `threads` threads itself, and no result
-// depends on their number.
+// Thread safety: any number of calls at the same time, for none changes the model. A call uses
+// `threads` threads itself, and no result depends on their number.
 #pragma once
 
 #include <cstdint>

@@ -140,13 +140,11 @@ data::Dataset Model::fit(const Rows& rows, int threads) const {
 }
 
 std::vector<double> Model::predict(const Rows& rows, int threads) const {
-  const base::MutexLock lock(mutex_);
   threads = all_if_zero(threads);
   return model().predict(fit(rows, threads), threads).values;
 }
 
 std::vector<double> Model::probabilities(const Rows& rows, int threads) const {
-  const base::MutexLock lock(mutex_);
   threads = all_if_zero(threads);
   const data::Dataset data = fit(rows, threads);
   std::vector<double> values(row_count(rows) * model().classes().size());
@@ -155,7 +153,6 @@ std::vector<double> Model::probabilities(const Rows& rows, int threads) const {
 }
 
 std::vector<double> Model::transform(const Rows& rows, int threads) const {
-  const base::MutexLock lock(mutex_);
   threads = all_if_zero(threads);
   const data::Dataset data = fit(rows, threads);
   std::vector<double> values(row_count(rows) *
@@ -165,7 +162,6 @@ std::vector<double> Model::transform(const Rows& rows, int threads) const {
 }
 
 Json Model::evaluate(const Rows& rows, int threads) const {
-  const base::MutexLock lock(mutex_);
   threads = all_if_zero(threads);
   return model().evaluate(fit(rows, threads), threads);
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "meanwhile/base/json.h"
-#include "meanwhile/base/mutex.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/learn/registry.h"
 #include "meanwhile/python/rows.h"
@@ -53,7 +52,6 @@ class Model {
   std::vector<std::byte> bytes_;  // of a model that is no file
   std::optional<data::SafetensorsFile> file_;
   learn::LoadedModel loaded_;
-  mutable base::Mutex mutex_;  // a learn::Model serves one thread at a time
 };
 
 void add_model(nb::module_& module);
