@@ -62,10 +62,6 @@ std::optional<double> of_copied_rows(const M& m, std::span<const std::int64_t> i
 
 }  // namespace
 
-Json evaluate(const Model& model, const data::Dataset& data, int threads) {
-  return distances_json(model, data, assign(model, data, threads));
-}
-
 Json measure(const Model& model, const data::Dataset& data, int threads,
              std::int64_t silhouette_sample, std::uint64_t seed) {
   const Assignment result = assign(model, data, threads);

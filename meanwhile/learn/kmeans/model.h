@@ -38,7 +38,4 @@ Assignment assign(const Model& model, const data::Dataset& data, int threads);
 void transform(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
                int threads, std::span<double> distances);
 
-// Measures of the model on `data`: inertia, rows, mean distance, sizes, empty clusters.
-Json evaluate(const Model& model, const data::Dataset& data, int threads);
-
 }  // namespace meanwhile::learn::kmeans
