@@ -17,10 +17,23 @@ std::vector<std::string> class_labels(const linear::Model& model) {
   return labels;
 }
 
+// Whether its columns go on without end: a libsvm file has as many as its largest index, so that
+// parts of one set of data differ. A column beyond a part was 0 in all of its rows.
+bool is_open(const linear::Model& model) {
+  return model.first_column == 1 && model.feature_names.empty();
+}
+
+// Weights of 0 for columns beyond those of the model.
+void widen(linear::Model& model, std::int64_t cols) {
+  const auto added = static_cast<std::size_t>(cols - model.cols) * model.outputs;
+  model.w.insert(model.w.end() - static_cast<std::ptrdiff_t>(model.outputs), added, 0.0);
+  model.cols = cols;
+}
+
 void check_fits(const MergeInput& one, const linear::Model& first, const MergeInput& other,
                 const linear::Model& model) {
   if (model.loss.loss != first.loss.loss) refuse_merge(one, other, "their losses differ");
-  if (model.cols != first.cols) {
+  if (model.cols != first.cols && !(is_open(first) && is_open(model))) {
     refuse_merge(one, other,
                  fmt::format("the first has {}, the second {}", base::counted(first.cols, "column"),
                              model.cols));
@@ -73,6 +86,9 @@ MergedParts merge_linear(std::span<const MergeInput> models) {
     merged.weights.push_back(weight);
     rows += base::number_or(progress, "rows", 0);
   }
+  std::int64_t cols = 0;
+  for (const linear::Model& model : loaded) cols = std::max(cols, model.cols);
+  for (linear::Model& model : loaded) widen(model, cols);
   const double all = std::accumulate(merged.weights.begin(), merged.weights.end(), 0.0);
   const linear::Model& first = loaded.front();
   std::vector<double> w(first.w.size(), 0.0);

@@ -31,7 +31,8 @@ struct MergedParts {
 MergedParts merge_kmeans(std::span<const MergeInput> models);
 
 // The mean of weights and intercepts, each model weighing the rows it was learned from: one-shot
-// averaging of models. Classes are matched by label.
+// averaging of models. Classes are matched by label. Models of libsvm files may have different
+// numbers of columns: a column that a model does not have weighs 0 in it.
 MergedParts merge_linear(std::span<const MergeInput> models);
 
 // Topics of models that were trained apart have no common order: those of each model are matched

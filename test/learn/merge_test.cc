@@ -87,6 +87,21 @@ class Merging : public testing::Test {
   MergedModel result_;
 };
 
+// A libsvm file has as many columns as its largest index.
+TEST_F(Merging, ColumnsThatOneLibsvmFileLacksWeighNothingThere) {
+  const Json about = {{"classes", {-1, 1}}, {"first_column", 1}};
+  add_linear("logistic", {1, 2, 3}, {4}, 30, about);
+  add_linear("logistic", {5}, {8}, 10, about);
+  add_linear("logistic", {1, 2}, {4}, 40, about);
+  const data::SafetensorsFile file = merged();
+  EXPECT_EQ(file.tensor("weights").shape, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_THAT(values_of(file, "weights"), Pointwise(DoubleNear(1e-15), {1.5, 1.75, 1.125}));
+  EXPECT_THAT(values_of(file, "intercept"), Pointwise(DoubleNear(1e-15), {4.5}));
+  add_linear("logistic", {1, 2}, {4}, 40, {{"classes", {-1, 1}}});
+  EXPECT_THAT(input_error_of([&] { merged(); }),
+              HasSubstr("the first has 3 columns, the second 2"));
+}
+
 TEST_F(Merging, CentresOfOneClusterAreTheirWeightedMean) {
   add_kmeans({0, 0, 10, 10}, {30, 10});
   add_kmeans({12, 10, 1, 0}, {10, 10});
