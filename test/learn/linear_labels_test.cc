@@ -81,7 +81,8 @@ TEST(LinearLabels, SoftmaxAndOneAgainstTheRestBothLearnManyClasses) {
   for (const auto* trained : {&softmax, &ovr}) {
     std::vector<double> z(5);
     margins(trained->model, rows, 7, 8, 1, z);
-    const std::vector<double> probability = probabilities(trained->model, z);
+    std::vector<double> probability(trained->model.classes.size());
+    probabilities(trained->model, z, probability);
     EXPECT_NEAR(std::accumulate(probability.begin(), probability.end(), 0.0), 1, 1e-12);
   }
 }

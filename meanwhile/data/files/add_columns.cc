@@ -34,6 +34,27 @@ struct FileFields {
   std::vector<std::size_t> kept;  // kFields: numbers of the fields
 };
 
+// Text whose memory is kept from chunk to chunk. A std::string would fill what it grows by.
+class NewText {
+ public:
+  // The beginning of so much memory; what was there is lost.
+  char* room(std::size_t bytes) {
+    if (bytes > bytes_) {
+      memory_ = std::make_unique_for_overwrite<char[]>(bytes);
+      bytes_ = bytes;
+    }
+    size_ = 0;
+    return memory_.get();
+  }
+  // Up to there is the text.
+  void end(const char* at) { size_ = static_cast<std::size_t>(at - memory_.get()); }
+  std::string_view view() const { return {memory_.get(), size_}; }
+
+ private:
+  std::unique_ptr<char[]> memory_;
+  std::size_t bytes_ = 0, size_ = 0;
+};
+
 // Makes the new text of the chunks of one file. Thread safety: immutable.
 class RecordWriter {
  public:
@@ -42,14 +63,13 @@ class RecordWriter {
 
   // `rows`: the records of `text`.
   void write(std::string_view text, std::int64_t rows, const NewValues& values,
-             std::string& out) const {
+             NewText& out) const {
     const std::size_t width = columns_.names.size();
     const CsvValues fields(values.words, width, fields_.delimiter);
     // A delimiter for each field that is kept, quotes, and a line end.
     const std::size_t more = fields.row_bytes() + fields_.kept.size() + 4;
     const std::size_t copied = columns_.keep == Kept::kNothing ? 0 : text.size();
-    out.resize(copied + static_cast<std::size_t>(rows) * more);
-    char* to = out.data();
+    char* to = out.room(copied + static_cast<std::size_t>(rows) * more);
     const auto copy = [&to](std::string_view bytes) {
       std::memcpy(to, bytes.data(), bytes.size());
       to += bytes.size();
@@ -83,7 +103,7 @@ class RecordWriter {
       if (columns_.keep == Kept::kRecords) copy(line);
     });
     if (row != rows) throw mismatch();
-    out.resize(static_cast<std::size_t>(to - out.data()));
+    out.end(to);
   }
 
  private:
@@ -118,14 +138,14 @@ Dataset rows_of(RowChunk<T>& chunk, bool sparse, const RowsDescription& descript
 // each for a chunk of its thread.
 class NewTexts {
  public:
-  std::string& of(const void* chunk) {
+  NewText& of(const void* chunk) {
     const base::MutexLock lock(mutex_);
     return texts_[chunk];
   }
 
  private:
   base::Mutex mutex_;
-  std::map<const void*, std::string> texts_ MW_GUARDED_BY(mutex_);
+  std::map<const void*, NewText> texts_ MW_GUARDED_BY(mutex_);
 };
 
 // The part that all files of one call share.
@@ -295,7 +315,7 @@ class WritingSink : public RowSink<T> {
   Place reserve(RowChunk<T>& chunk) override {
     write_head();
     const Place place = totals_.add(chunk);
-    columns_.write(progress_.texts.of(&chunk));
+    columns_.write(progress_.texts.of(&chunk).view());
     return place;
   }
   void put(const RowChunk<T>&, const Place&) override {}

@@ -94,7 +94,7 @@ Json measure(const Model& model, std::span<const double> margins, std::span<cons
   const bool logistic = model.kind == Kind::kLogistic;
   double loss = 0, weight = 0, right = 0, log_loss = 0;
   measures::Confusion confusion(K);
-  std::vector<double> z(C);
+  std::vector<double> z(C), p(K);
   // Probabilities of more than two classes; the margins stand for them where a model has none.
   std::vector<double> scores;
   for (std::size_t i = 0; i < N; ++i) {
@@ -110,7 +110,7 @@ Json measure(const Model& model, std::span<const double> margins, std::span<cons
     if (predicted == label) right += w;
     confusion.add(label, predicted, w);
     if (!logistic) continue;
-    const std::vector<double> p = probabilities(model, at);
+    probabilities(model, at, p);
     log_loss -= w * std::log(std::max(p[label], 1e-300));
     if (C > 1) scores.insert(scores.end(), p.begin(), p.end());
   }

@@ -151,13 +151,18 @@ std::vector<double> predict(const Model& model, const data::Dataset& data, int t
   return labels;
 }
 
-std::vector<double> probabilities(const Model& model, std::span<const double> margins) {
+void probabilities(const Model& model, std::span<const double> margins, std::span<double> p) {
   const auto sigmoid = [](double z) {
     const double e = std::exp(-std::abs(z));
     return z > 0 ? 1 / (1 + e) : e / (1 + e);
   };
-  if (model.outputs == 1) return {sigmoid(-margins[0]), sigmoid(margins[0])};
-  std::vector<double> p(margins.begin(), margins.end());
+  if (model.outputs == 1) {
+    const double z = margins[0], e = std::exp(-std::abs(z));
+    p[z > 0 ? 1 : 0] = 1 / (1 + e);
+    p[z > 0 ? 0 : 1] = e / (1 + e);
+    return;
+  }
+  std::copy(margins.begin(), margins.end(), p.begin());
   double sum = 0;
   const double largest = *std::max_element(p.begin(), p.end());
   for (double& value : p) {
@@ -166,7 +171,6 @@ std::vector<double> probabilities(const Model& model, std::span<const double> ma
   }
   // One against the rest, and all say no: nothing is known of this row.
   for (double& value : p) value = sum > 0 ? value / sum : 1 / static_cast<double>(p.size());
-  return p;
 }
 
 Json evaluate(const Model& model, const data::Dataset& data, int threads) {

@@ -44,9 +44,9 @@ void margins(const Model& model, const data::Dataset& data, std::int64_t begin, 
 // The label of each row: a class (as its value), or the predicted number.
 std::vector<double> predict(const Model& model, const data::Dataset& data, int threads);
 
-// Margins made into probabilities of all classes, in place of a row of `outputs` margins: the
-// result has one for each class. REQUIRES: kind is kLogistic.
-std::vector<double> probabilities(const Model& model, std::span<const double> margins);
+// Margins of a row made into probabilities. REQUIRES: kind is kLogistic; `margins` has `outputs`
+// numbers, `p` one for each class.
+void probabilities(const Model& model, std::span<const double> margins, std::span<double> p);
 
 // Mean loss and objective; accuracy, AUC (two classes), log-loss (logistic); or RMSE, MAE, R^2.
 // THROWS Error(kInput) when the data has no labels, or one that is no class of the model.

@@ -40,8 +40,7 @@ void LinearModel::probabilities(const data::Dataset& data, std::int64_t begin, s
   std::vector<double> z(static_cast<std::size_t>(end - begin) * C);
   margins(model_, data, begin, end, threads, z);
   for (std::size_t i = 0; i < static_cast<std::size_t>(end - begin); ++i) {
-    const auto p = linear::probabilities(model_, std::span(z).subspan(i * C, C));
-    std::copy(p.begin(), p.end(), values.begin() + static_cast<std::ptrdiff_t>(i * K));
+    linear::probabilities(model_, std::span(z).subspan(i * C, C), values.subspan(i * K, K));
   }
 }
 
