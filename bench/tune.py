@@ -6,6 +6,9 @@ them to a file; scikit-learn reads it (PredefinedSplit). C of scikit-learn is 1 
 from). Each side chooses by mean accuracy and learns its choice again from all rows. Clocks begin when the
 rows are in memory: imports and reading count for neither. Sides alternate; each run is a process.
 
+On a busy machine compare the time of processors: of scikit-learn without that of a process which imports
+and reads alone, of the program with its reading.
+
     bench/tune.sh FILE...            files of libsvm rows, .gz or not
     bench/tune.sh --repeat 2 FILE    (default 3)
     bench/tune.sh --program build/release/meanwhile
@@ -17,6 +20,7 @@ import argparse
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -34,13 +38,15 @@ def read(path):
 
 
 def peer(path, folds, jobs):
-    """One run of scikit-learn, in this process."""
+    """One run of scikit-learn, in this process; without jobs imports and reading alone."""
     import warnings
     import numpy as np
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
     warnings.simplefilter("ignore")  # "lbfgs failed to converge": its default of 100 iterations
     x, y = read(path)
+    if jobs == 0:
+        return
     split = PredefinedSplit(np.loadtxt(folds, dtype=int))
     search = GridSearchCV(LogisticRegression(), {"C": CHOICES}, cv=split, n_jobs=jobs)
     begin = time.perf_counter()
@@ -49,6 +55,14 @@ def peer(path, folds, jobs):
     scores = [float(score) for score in search.cv_results_["mean_test_score"]]
     print(json.dumps({"seconds": seconds, "best": float(search.best_score_), "scores": scores,
                       "C": float(search.best_params_["C"])}))
+
+
+def processors(run, *words):
+    """The result of a run, and the time of processors that its processes took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = run(*words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return result, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def ours(program, path, rows, folder, threads):
@@ -71,21 +85,24 @@ def theirs(path, folder, threads):
                           capture_output=True, text=True, timeout=TIMEOUT, env={**os.environ, "OMP_NUM_THREADS": "1"})
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return json.loads(done.stdout)
+    return json.loads(done.stdout) if threads > 0 else None
 
 
 def compare(program, path, repeat, threads):
     x, _ = read(path)
     rows = x.shape[0]
     with tempfile.TemporaryDirectory() as folder:
-        turns = []
+        turns, busy = [], []
         for _ in range(repeat):
-            mine = ours(program, path, rows, folder, threads)
-            turns.append((mine, theirs(path, folder, threads)))
+            mine, my_time = processors(ours, program, path, rows, folder, threads)
+            other, their_time = processors(theirs, path, folder, threads)
+            turns.append((mine, other))
+            busy.append((my_time, their_time - processors(theirs, path, folder, 0)[1]))
     mine, other = turns[0]
     row = {"file": pathlib.Path(path).name, "rows": rows, "cols": x.shape[1], "stored": int(x.nnz),
            "ours_s": statistics.median(turn[0]["seconds"] for turn in turns),
            "theirs_s": statistics.median(turn[1]["seconds"] for turn in turns),
+           "processors": busy, "processors_ratio": statistics.median(other / mine for mine, other in busy),
            "ratios": [turn[1]["seconds"] / turn[0]["seconds"] for turn in turns],
            "ours_best": mine["best"], "theirs_best": other["best"], "ours_C": mine["C"], "theirs_C": other["C"],
            "ours_scores": mine["scores"], "theirs_scores": other["scores"], "rounds": mine["rounds"]}
@@ -120,9 +137,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         files = given.files or [made_up(folder)]
         rows = [compare(given.program, path, given.repeat, given.threads) for path in files]
-    print(f"\n{'file':24} {'ours s':>9} {'theirs s':>9} {'ratio':>6} {'ours':>8} {'theirs':>8} {'difference':>10}")
+    print(f"\n{'file':24} {'ours s':>9} {'theirs s':>9} {'ratio':>6} {'processors':>10} {'ours':>8} {'theirs':>8} {'difference':>10}")
     for row in rows:
-        print(f"{row['file']:24} {row['ours_s']:9.2f} {row['theirs_s']:9.2f} {row['ratio']:6.1f} {row['ours_best']:8.4f} "
+        print(f"{row['file']:24} {row['ours_s']:9.2f} {row['theirs_s']:9.2f} {row['ratio']:6.1f} {row['processors_ratio']:10.1f} {row['ours_best']:8.4f} "
               f"{row['theirs_best']:8.4f} {row['ours_best'] - row['theirs_best']:+10.4f}")
 
 
