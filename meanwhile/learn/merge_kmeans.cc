@@ -1,5 +1,5 @@
-// Cost: P points are compared pair by pair for each that goes, P^2 (P - K) D, with P = the sum of K
-// over the models; Lloyd's rounds cost P K D.
+// Cost: P points are compared pair by pair, P^2 D, with P = the sum of K over the models; Lloyd's
+// rounds cost P K D.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
+#include <random>
 
 #include "meanwhile/learn/kmeans/recenter.h"
 #include "meanwhile/learn/registry.h"
@@ -69,6 +71,48 @@ TEST(Recenter, TheCheapestMergerIsOfLightNeighbours) {
       .n_clusters = 4, .cols = 1, .centers = {0, 2, 10, 11}, .counts = {1, 1, 100, 100}};
   EXPECT_THAT(merge_centers(model, 3), ElementsAre(1, 10, 11));
   EXPECT_THAT(merge_centers(model, 2), ElementsAre(1, 10.5));
+}
+
+// Every pair is compared for every merger.
+std::vector<double> merged_one_by_one(std::vector<double> centers, std::vector<double> weights,
+                                      std::size_t n_clusters) {
+  while (weights.size() > n_clusters) {
+    std::size_t first = 0, second = 0;
+    double least = INFINITY;
+    for (std::size_t a = 0; a < weights.size(); ++a) {
+      for (std::size_t b = a + 1; b < weights.size(); ++b) {
+        const double x = centers[2 * a] - centers[2 * b],
+                     y = centers[2 * a + 1] - centers[2 * b + 1];
+        const double adds = weights[a] * weights[b] / (weights[a] + weights[b]) * (x * x + y * y);
+        if (adds < least) least = adds, first = a, second = b;
+      }
+    }
+    const double a = weights[first], b = weights[second];
+    for (const std::size_t j : {0, 1}) {
+      centers[2 * first + j] = (a * centers[2 * first + j] + b * centers[2 * second + j]) / (a + b);
+    }
+    weights[first] += b;
+    weights.erase(weights.begin() + static_cast<std::ptrdiff_t>(second));
+    const auto gone = centers.begin() + static_cast<std::ptrdiff_t>(2 * second);
+    centers.erase(gone, gone + 2);
+  }
+  return centers;
+}
+
+TEST(Recenter, MergersAreTheCheapestOfAllPairs) {
+  std::mt19937_64 random(17);
+  std::uniform_int_distribution<int> place(0, 9), weight(1, 4);  // with ties
+  learn::kmeans::Model model{.n_clusters = 60, .cols = 2, .centers = {}, .counts = {}};
+  for (int k = 0; k < 60; ++k) {
+    model.centers.push_back(place(random));
+    model.centers.push_back(place(random));
+    model.counts.push_back(weight(random));
+  }
+  for (const int left : {59, 40, 7, 1}) {
+    const auto expected =
+        merged_one_by_one(model.centers, model.counts, static_cast<std::size_t>(left));
+    EXPECT_THAT(merge_centers(model, left), Pointwise(DoubleNear(1e-12), expected)) << left;
+  }
 }
 
 TEST(Elbow, LiesWhereInertiaStopsToFallFast) {

@@ -1,6 +1,7 @@
 // Cost: split_centers makes two passes over the rows; merge_centers compares all pairs of centres
-// for each cluster that goes. Ward, "Hierarchical grouping to optimize an objective function"
-// (1963), has what a merger adds: w_a w_b / (w_a + w_b) times the squared distance.
+// once, then about one with all others for each cluster that goes. Ward, "Hierarchical grouping to
+// optimize an objective function" (1963), has what a merger adds: w_a w_b / (w_a + w_b) times the
+// squared distance.
 #include "meanwhile/learn/kmeans/recenter.h"
 
 #include <algorithm>
@@ -62,6 +63,89 @@ Widths measure_clusters(const Model& model, const data::Dataset& data,
   return found;
 }
 
+// Mergers of clusters. The cheapest partner of each, among those behind it, is kept from merger to
+// merger: a merger changes it for few.
+class Mergers {
+ public:
+  explicit Mergers(const Model& model)
+      : D_(static_cast<std::size_t>(model.cols)), centers_(model.centers), weights_(model.counts) {
+    partners_.resize(weights_.size());
+    for (std::size_t a = 0; a < weights_.size(); ++a) partners_[a] = cheapest_of(a);
+  }
+
+  std::vector<double> result(std::size_t n_clusters) {
+    for (std::size_t left = weights_.size(); left > n_clusters; --left) {
+      std::size_t first = 0;
+      for (std::size_t a = 1; a < partners_.size(); ++a) {
+        if (!gone(a) && (gone(first) || partners_[a].adds < partners_[first].adds)) first = a;
+      }
+      join(first, partners_[first].with);
+    }
+    std::vector<double> centers;
+    for (std::size_t k = 0; k < weights_.size(); ++k) {
+      if (gone(k)) continue;
+      const auto center = centers_.begin() + static_cast<std::ptrdiff_t>(k * D_);
+      centers.insert(centers.end(), center, center + static_cast<std::ptrdiff_t>(D_));
+    }
+    return centers;
+  }
+
+ private:
+  struct Partner {
+    double adds = std::numeric_limits<double>::infinity();  // inertia
+    std::size_t with = 0;                                   // 0: none, for none is before the first
+  };
+
+  bool gone(std::size_t k) const { return weights_[k] < 0; }
+
+  double added(std::size_t a, std::size_t b) const {
+    const double both = weights_[a] + weights_[b];
+    double squared = 0;
+    for (std::size_t j = 0; j < D_; ++j) {
+      const double apart = centers_[a * D_ + j] - centers_[b * D_ + j];
+      squared += apart * apart;
+    }
+    return both > 0 ? weights_[a] * weights_[b] / both * squared : 0;
+  }
+
+  Partner cheapest_of(std::size_t a) const {
+    Partner found;
+    for (std::size_t b = a + 1; b < weights_.size(); ++b) {
+      if (gone(b)) continue;
+      const double adds = added(a, b);
+      if (found.with == 0 || adds < found.adds) found = {adds, b};
+    }
+    return found;
+  }
+
+  // The second cluster goes.
+  void join(std::size_t first, std::size_t second) {
+    const double both = weights_[first] + weights_[second];
+    for (std::size_t j = 0; j < D_ && both > 0; ++j) {
+      double& mean = centers_[first * D_ + j];
+      mean = (weights_[first] * mean + weights_[second] * centers_[second * D_ + j]) / both;
+    }
+    weights_[first] = both;
+    weights_[second] = -1;
+    for (std::size_t a = 0; a < second; ++a) {
+      Partner& partner = partners_[a];
+      if (gone(a)) continue;
+      if (a == first || partner.with == first || partner.with == second) {
+        partner = cheapest_of(a);
+      } else if (a < first) {
+        const double adds = added(a, first);
+        if (adds < partner.adds || (adds == partner.adds && first < partner.with)) {
+          partner = {adds, first};
+        }
+      }
+    }
+  }
+
+  const std::size_t D_;
+  std::vector<double> centers_, weights_;  // weight -1: the cluster is gone
+  std::vector<Partner> partners_;
+};
+
 }  // namespace
 
 std::vector<double> split_centers(const Model& model, const data::Dataset& data,
@@ -117,37 +201,7 @@ std::vector<double> split_centers(const Model& model, const data::Dataset& data,
 }
 
 std::vector<double> merge_centers(const Model& model, std::int64_t n_clusters) {
-  const auto D = static_cast<std::size_t>(model.cols);
-  std::vector<double> centers = model.centers, weights = model.counts;
-  while (weights.size() > static_cast<std::size_t>(n_clusters)) {
-    std::size_t first = 0, second = 1;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t a = 0; a < weights.size(); ++a) {
-      for (std::size_t b = a + 1; b < weights.size(); ++b) {
-        const double both = weights[a] + weights[b];
-        double squared = 0;
-        for (std::size_t j = 0; j < D; ++j) {
-          const double apart = centers[a * D + j] - centers[b * D + j];
-          squared += apart * apart;
-        }
-        const double adds = both > 0 ? weights[a] * weights[b] / both * squared : 0;
-        if (adds >= least) continue;
-        least = adds;
-        first = a;
-        second = b;
-      }
-    }
-    const double both = weights[first] + weights[second];
-    for (std::size_t j = 0; j < D && both > 0; ++j) {
-      double& mean = centers[first * D + j];
-      mean = (weights[first] * mean + weights[second] * centers[second * D + j]) / both;
-    }
-    weights[first] = both;
-    const auto gone = static_cast<std::ptrdiff_t>(second * D);
-    centers.erase(centers.begin() + gone, centers.begin() + gone + static_cast<std::ptrdiff_t>(D));
-    weights.erase(weights.begin() + static_cast<std::ptrdiff_t>(second));
-  }
-  return centers;
+  return Mergers(model).result(static_cast<std::size_t>(n_clusters));
 }
 
 }  // namespace meanwhile::learn::kmeans
