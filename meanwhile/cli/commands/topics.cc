@@ -156,7 +156,7 @@ class TopicsCommand {
 
  private:
   static constexpr const char* kNoCoherence =
-      "training has not ended, and the coherence of topics is measured when it does";
+      "the coherence of topics is measured when training ends, and not known of a merged model";
 
   Model load(Console& console) const {
     learn::Reading reading{unsealed_};
