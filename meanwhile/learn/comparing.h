@@ -24,7 +24,7 @@ struct Comparing {
   // the same optimum in fewer rounds; empty: there is none.
   std::string path = {};
   bool descending = false;  // from the largest value of `path` to the smallest
-  // Not null: a learner for the value after that of `last`, where `before` is the model of the value
+  // Not null: a learner for the value after that of `last`; `before` is the model of the value
   // before `last`. `share`: the step of the path to this value, as a part of the step before.
   // THROWS Error(kUsage, kInput).
   std::function<std::unique_ptr<RoundLearner>(const data::SafetensorsFile& before,

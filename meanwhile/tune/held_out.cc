@@ -106,7 +106,7 @@ class HeldOut {
     return setting_.comparing.follow(earlier, last, share(candidate, before), parameters);
   }
 
-  // The step of the path to a candidate, as a part of the step before: penalties by their logarithm.
+  // The step of the path to a candidate, as a part of the step before; penalties by logarithm.
   double share(std::size_t candidate, const Before& before) const {
     const auto at = [&](std::size_t i) {
       return std::log(parameters_[i].at(setting_.comparing.path).get<double>());

@@ -98,6 +98,37 @@ def check_tune_keeps_the_run_that_train_makes(box):
     expect(box.record("t1")["tuned"]["candidates"] == 5, box.record("t1"))
 
 
+def planted_topics(draw, topics, documents):
+    """Documents of 60 words, nine in ten of which are of one topic; each topic has 20 words of its own."""
+    lines = []
+    for _ in range(documents):
+        own = draw.randrange(topics)
+        topic_of = [own if draw.random() < 0.9 else draw.randrange(topics) for _ in range(60)]
+        lines.append(" ".join(f"word{'abcdefgh'[topic]}{'abcdefghijklmnopqrst'[draw.randrange(20)]}"
+                              for topic in topic_of) + "\n")
+    return "".join(lines)
+
+
+def check_tune_finds_the_number_of_topics(box):
+    (box / "planted.txt").write_text(planted_topics(random.Random(12), 4, 400))
+    hashes, scores = {}, {}
+    for threads in (1, 3):
+        result = box.json(f"tune lda planted.txt --n-topics 1,2,4 --test-fraction 0.2 --seed 5 --threads {threads} "
+                          f"--out t{threads} --quiet")
+        hashes[f"{threads} threads"] = result["run"]["model_sha256"]
+        scores[threads] = json.dumps([c["scores"] for c in result["candidates"]])
+    expect_equal(scores)
+    one, two, four = (candidate["score"] for candidate in result["candidates"])
+    expect(result["chosen"] == {"n_topics": 4} and not result["higher_is_better"], result)
+    expect(one > 1.3 * two > 1.5 * four, f"perplexities {one}, {two} and {four}")
+    expect(20 < four < 45, f"{four} is not near the 20 words of a topic")
+    hashes["train"] = box.json("train lda planted.txt --n-topics 4 --seed 5 --deal blocks --out alone --quiet")["model_sha256"]
+    expect_equal(hashes)
+    table = box.run("tune lda planted.txt --n-topics 2,4 --folds 3 --score coherence_npmi --out npmi").stdout
+    expect("coherence_npmi" in table.splitlines()[0] and "perplexity" in table.splitlines()[0], table)
+    expect("+-" in table and "best: n_topics 4, with the highest coherence_npmi" in table, table)
+
+
 def check_a_running_run_is_not_removed(box):
     (box / "rows.libsvm").write_text("".join(f"{i % 2} 1:{i}\n" for i in range(3000)))
     words = "train logistic rows.libsvm --solver sgd --max-iter 100000000 --tol 0 --out slow --quiet".split()

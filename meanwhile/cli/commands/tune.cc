@@ -166,7 +166,8 @@ std::string Tune::table_text(const tune::TuneResult& result) const {
   header.push_back(result.score.name);
   if (folded) header.emplace_back("+-");
   std::vector<std::string> others;
-  for (const std::string name : {"inertia", "log_loss", "rmse", "perplexity", "auc"}) {
+  for (const std::string name :
+       {"inertia", "log_loss", "rmse", "perplexity", "coherence_npmi", "auc"}) {
     const Json& measures = result.candidates.front().measures;
     if (name != result.score.name && measures.contains(name)) others.push_back(name);
   }
@@ -216,7 +217,7 @@ int Tune::run(const Context& context) {
   Console& console = context.console;
   if (quiet_) console.be_quiet();
   if (!fold_file_.empty()) {
-    check_table_name(fold_file_);
+    check_table_name(fold_file_, "--fold-file");
     check_not_read(fold_file_, input_.all_read());
   }
   runtime::Threads runtime({.threads = threads_, .fixed = threads_ > 0});

@@ -14,7 +14,7 @@ namespace meanwhile::learn::linear {
 
 namespace {
 
-constexpr std::int64_t kAhead = 3;  // rows
+constexpr std::int64_t kAhead = 3;        // rows
 constexpr std::size_t kNear = 512 << 10;  // bytes of weights that a core's own cache holds anyway
 
 // W: weights are double, or float (see goes_narrow); so is what the gradient is gathered in.
