@@ -41,12 +41,16 @@ void TopicSummer::add(std::span<const Topic> topics) {
   if (topics.empty()) return;
   double product = 1, norm_product = 1;
   std::size_t factors = 0;
+  while (norms_.size() < topics.size()) {
+    norms_.push_back(1 / (alpha_sum_ + static_cast<double>(norms_.size())));
+  }
   double tokens = 0;
+  const double* norm = norms_.data();
   for (const Topic topic : topics) {
     const double weight = alpha_[topic] + tokens_[topic]++;
     const double all = alpha_sum_ + tokens++;
     sums_.of_topics[topic] += 1 / weight;
-    sums_.norm += 1 / all;
+    sums_.norm += *norm++;
     product *= weight;
     norm_product *= all;
     if (++factors < kFactors) continue;

@@ -31,6 +31,7 @@ class TopicSummer {
   const std::span<const double> alpha_;
   double alpha_sum_ = 0;
   std::vector<std::uint32_t> tokens_;  // of the present document, by topic
+  std::vector<double> norms_;          // 1 / (sum of alpha + i)
   TopicSums sums_;
 };
 

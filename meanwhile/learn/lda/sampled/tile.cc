@@ -12,10 +12,8 @@ namespace {
 constexpr std::uint64_t kSweep = std::uint64_t{1} << 48;
 constexpr std::uint64_t kBeginning = kSweep * 255;  // of topics of tokens that have none
 constexpr std::uint64_t kHash = 0x9E3779B97F4A7C15;
+constexpr std::size_t kRoom = 4096;                         // changes
 constexpr std::uint64_t kInOrder = std::uint64_t{1} << 32;  // place k is of topic k
-
-template <class Count>
-inline constexpr auto kEmpty = std::numeric_limits<typename Count::Number>::max();
 
 }  // namespace
 
@@ -51,9 +49,16 @@ void Tile<Topic, Count>::add(const Document<float>& document) {
     added_.push_back({number, static_cast<std::uint32_t>(tokens_), count});
     tokens_ += count;
   }
-  OfDocument& added = documents_.emplace_back();
+  Entry& added = documents_.emplace_back();
   added.at = at;
   added.tokens = static_cast<std::uint32_t>(tokens_) - at;
+}
+
+// Too near to the end of the tile, a document has a table as longer ones have.
+template <class Topic, class Count>
+bool Tile<Topic, Count>::is_scanned(const Entry& document) const {
+  const std::size_t read = (document.tokens + kScanned - 1) / kScanned * kScanned;
+  return document.tokens <= kMostScanned && document.at + read <= tokens_;
 }
 
 // Pairs by word, and room for the counts of documents.
@@ -72,7 +77,9 @@ void Tile<Topic, Count>::sort(std::uint64_t steps) {
 
   const std::size_t topics = words_.topics();
   std::size_t room = 0;
-  for (OfDocument& document : documents_) {
+  for (Entry& document : documents_) {
+    document.share = share_of(document.tokens, alpha_sum_, alias_.size());
+    if (is_scanned(document)) continue;
     // In a sweep a document gets at most one topic more for each step of a token: there is always
     // a free place, at which a search ends.
     const std::size_t places = std::bit_ceil((1 + steps) * document.tokens + 1);
@@ -80,36 +87,28 @@ void Tile<Topic, Count>::sort(std::uint64_t steps) {
     document.spread = in_order ? kInOrder : kHash;
     document.mask = in_order ? std::numeric_limits<std::uint32_t>::max()
                              : static_cast<std::uint32_t>(places - 1);
-    document.share = share_of(document.tokens, alpha_sum_, alias_.size());
     room += in_order ? topics : places;
   }
   counts_.resize(room);
   room = 0;
-  for (OfDocument& document : documents_) {
+  for (Entry& document : documents_) {
+    if (is_scanned(document)) continue;
     document.counts = counts_.data() + room;
     room += document.spread == kInOrder ? topics : document.mask + std::size_t{1};
   }
 }
 
 template <class Topic, class Count>
-Count* Tile<Topic, Count>::find(const OfDocument& document, std::uint32_t topic) {
-  Count* at = document.place(topic);
-  while (at->topic != topic && at->topic != kEmpty<Count>) {
-    at = document.counts + (static_cast<std::uint32_t>(at + 1 - document.counts) & document.mask);
-  }
-  return at;
-}
-
-template <class Topic, class Count>
 void Tile<Topic, Count>::count(std::span<const Topic> topics) {
   using Number = typename Count::Number;
-  std::fill(counts_.begin(), counts_.end(), Count{kEmpty<Count>, 0});
-  for (const OfDocument& document : documents_) {
+  std::fill(counts_.begin(), counts_.end(), Count{kEmptyPlace<Count>, 0});
+  for (const Entry& document : documents_) {
+    if (document.counts == nullptr) continue;
     for (std::size_t k = 0; document.spread == kInOrder && k < words_.topics(); ++k) {
       document.counts[k].topic = static_cast<Number>(k);
     }
     for (const Topic topic : topics.subspan(document.at, document.tokens)) {
-      Count& count = *find(document, topic);
+      Count& count = *document.find(topic);
       count.topic = topic;
       ++count.tokens;
     }
@@ -120,47 +119,55 @@ template <class Topic, class Count>
 template <class Use>
 void Tile<Topic, Count>::for_tokens(Use&& use) const {
   for (std::size_t w = 0; w + 1 < start_.size(); ++w) {
-    for (std::size_t i = start_[w]; i < start_[w + 1]; ++i) {
+    const std::size_t end = start_[w + 1];
+    std::uint32_t n = 0;
+    // A branch at the end of each pair would follow chance.
+    for (std::size_t i = start_[w]; i < end;) {
       const Pair& pair = pairs_[i];
-      for (std::uint32_t n = 0; n < pair.tokens; ++n) {
-        use(static_cast<std::uint32_t>(w), pair.document, pair.at + n);
-      }
+      const std::uint32_t at = pair.at + n, is_last = ++n == pair.tokens ? 1 : 0;
+      i += is_last;
+      n *= 1 - is_last;
+      use(static_cast<std::uint32_t>(w), pair.document, at);
     }
   }
 }
 
 template <class Topic, class Count>
 void Tile<Topic, Count>::propose_by_word(std::size_t count) {
-  std::array<const Topic*, kAtOnce> places;
   for (std::size_t i = 0; i < count; ++i) {
-    const WordRow& row = words_.row(ahead_.word[i]);
-    const std::uint64_t bits = ahead_.bits[i][2];
-    const bool listed = bits < row.list_share;
-    ahead_.by_word[i] = place_of(bits - row.list_share, row.rest_scale);
-    places[i] =
-        listed ? static_cast<const Topic*>(row.listed) + place_of(bits, row.list_scale) : nullptr;
-    __builtin_prefetch(places[i]);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (places[i] != nullptr) {
-      ahead_.by_word[i] = *places[i];
-    } else if (const WordRow& row = words_.row(ahead_.word[i]); row.aliases != nullptr) {
-      const Alias& alias = row.aliases[ahead_.by_word[i]];
-      const std::uint32_t left = left_of(ahead_.bits[i][2], row.rest_scale);
-      if (left >= alias.limit) ahead_.by_word[i] = alias.other;
+    TileStep<Topic, Count>& step = ahead_.steps[i];
+    step.bits = ahead_.bits[i];
+    const WordRow& row = words_.row(step.word);
+    const std::uint64_t bits = step.bits[2];
+    std::uint32_t other = place_of(bits - row.list_share, row.rest_scale);
+    if (row.aliases != nullptr) {
+      const Alias& alias = row.aliases[other];
+      if (left_of(bits, row.rest_scale) >= alias.limit) other = alias.other;
     }
+    ahead_.by_word[i] = static_cast<Topic>(other);
+    const bool is_listed = bits < row.list_share;
+    const Topic* const from =
+        is_listed ? static_cast<const Topic*>(row.listed) : &ahead_.by_word[i];
+    step.by_word = from + (is_listed ? place_of(bits, row.list_scale) : 0);
+    __builtin_prefetch(step.by_word);
   }
 }
 
 template <class Topic, class Count>
-std::uint32_t Tile<Topic, Count>::by_document(std::uint32_t bits, const OfDocument& document,
-                                              std::span<const Topic> topics) const {
-  const Share& share = document.share;
-  if (bits < share.bits) return topics[document.at + place_of(bits, share.scale)];
+void Tile<Topic, Count>::propose_by_document(std::size_t i, std::span<const Topic> topics) {
+  TileStep<Topic, Count>& step = ahead_.steps[i];
+  const Share& share = step.document->share;
+  const std::uint32_t bits = step.bits[0];
+  if (bits < share.bits) {
+    step.by_document = &topics[step.document->at + place_of(bits, share.scale)];
+    return;
+  }
   const std::uint64_t rest = bits - share.bits;
   const std::uint32_t place = place_of(rest, share.rest_scale);
   const Alias& alias = alias_[place];
-  return left_of(rest, share.rest_scale) < alias.limit ? place : alias.other;
+  const bool itself = left_of(rest, share.rest_scale) < alias.limit;
+  ahead_.by_document[i] = static_cast<Topic>(itself ? place : alias.other);
+  step.by_document = &ahead_.by_document[i];
 }
 
 // Tokens of topics by the counts of words.
@@ -201,54 +208,33 @@ void Tile<Topic, Count>::leave(std::size_t word, std::span<const TopicChange> ch
 template <class Topic, class Count>
 void Tile<Topic, Count>::prepare(std::size_t next, std::span<const Topic> topics,
                                  const Bits& random, std::uint64_t number) {
+  constexpr std::size_t kLine = 64 / sizeof(Topic);
   random.blocks(number, std::span(ahead_.bits).first(next));
   propose_by_word(next);
   for (std::size_t i = 0; i < next; ++i) {
-    const OfDocument& document = documents_[ahead_.document[i]];
-    __builtin_prefetch(&topics[ahead_.at[i]]);
-    if (ahead_.bits[i][0] >= document.share.bits) continue;
-    __builtin_prefetch(&topics[document.at + place_of(ahead_.bits[i][0], document.share.scale)]);
+    propose_by_document(i, topics);
+    const TileStep<Topic, Count>& step = ahead_.steps[i];
+    const Entry& document = *step.document;
+    if (document.counts != nullptr) {
+      __builtin_prefetch(&topics[step.at]);
+      __builtin_prefetch(step.by_document);
+      continue;
+    }
+    const Topic* const first = topics.data() + document.at;
+    for (std::size_t n = 0; n < document.tokens; n += kScanned) {
+      for (std::size_t line = 0; line < kScanned; line += kLine)
+        __builtin_prefetch(first + n + line);
+    }
   }
   // Topics of the document may change before they are proposed: then this was of no use.
   for (std::size_t i = 0; i < next; ++i) {
-    const OfDocument& document = documents_[ahead_.document[i]];
-    __builtin_prefetch(document.place(topics[ahead_.at[i]]));
-    __builtin_prefetch(document.place(by_document(ahead_.bits[i][0], document, topics)));
-    __builtin_prefetch(document.place(ahead_.by_word[i]));
+    const TileStep<Topic, Count>& step = ahead_.steps[i];
+    const Entry& document = *step.document;
+    if (document.counts == nullptr) continue;
+    __builtin_prefetch(document.place(topics[step.at]));
+    __builtin_prefetch(document.place(*step.by_document));
+    __builtin_prefetch(document.place(*step.by_word));
   }
-}
-
-// The next topic of a token of the present word.
-template <class Topic, class Count>
-std::uint32_t Tile<Topic, Count>::step(std::size_t i, std::span<Topic> topics) {
-  const OfDocument& document = documents_[ahead_.document[i]];
-  const base::PhiloxBlock& bits = ahead_.bits[i];
-  std::uint32_t topic = topics[ahead_.at[i]];
-  weights_[topic].now -= own_;
-  totals_[topic] -= own_;
-  Count* count = find(document, topic);
-  --count->tokens;
-  // The token's own part of N proposes the topic that it has, and the rest cancels.
-  std::uint32_t other = by_document(bits[0], document, topics);
-  const double old = weights_[topic].now * totals_[other];
-  const double now = weights_[other].now * totals_[topic];
-  topic = unit(bits[1]) * old < now ? other : topic;
-  other = ahead_.by_word[i];
-  Count* const to = find(document, other);
-  count = find(document, topic);
-  const auto side = [&](std::uint32_t k, std::uint32_t against, const Count& here) {
-    return (here.tokens + alpha_[k]) * weights_[k].now * totals_[against] *
-           weights_[against].before;
-  };
-  const bool moves = unit(bits[3]) * side(topic, other, *count) < side(other, topic, *to);
-  topic = moves ? other : topic;
-  count = moves ? to : count;
-  count->topic = static_cast<typename Count::Number>(topic);
-  ++count->tokens;
-  weights_[topic].now += own_;
-  totals_[topic] += own_;
-  topics[ahead_.at[i]] = static_cast<Topic>(topic);
-  return topic;
 }
 
 template <class Topic, class Count>
@@ -274,23 +260,26 @@ void Tile<Topic, Count>::sweep(std::span<Topic> topics, const Bits& random, std:
       }
     }
   };
+  const StepView<Topic> view{topics.data(), weights_.data(), totals_.data(), alpha_.data(), own_};
   const auto take = [&] {
     prepare(next, topics, random, number + done);
-    changes.resize(changed + next);
-    for (std::size_t i = 0; i < next; ++i) {
-      if (ahead_.word[i] != word) go_to(ahead_.word[i]);
-      const std::uint32_t from = topics[ahead_.at[i]], to = step(i, topics);
-      changes[changed] = {word, from, to};
-      changed += from != to ? 1 : 0;
+    if (changes.size() <= changed + next) changes.resize(2 * changed + kRoom);
+    const std::span<const TileStep<Topic, Count>> all = std::span(ahead_.steps).first(next);
+    for (std::size_t begin = 0, end; begin < next; begin = end) {
+      for (end = begin; end < next && all[end].word == all[begin].word; ++end) {
+      }
+      if (all[begin].word != word) go_to(all[begin].word);
+      changed += take_steps(all.subspan(begin, end - begin), view, changes.data() + changed);
     }
     done += next;
     next = 0;
   };
   for_tokens([&](std::uint32_t of_word, std::uint32_t document, std::uint32_t at) {
     for (std::uint64_t i = 0; i < steps; ++i) {
-      ahead_.word[next] = of_word;
-      ahead_.document[next] = document;
-      ahead_.at[next] = at;
+      TileStep<Topic, Count>& step = ahead_.steps[next];
+      step.word = of_word;
+      step.document = &documents_[document];
+      step.at = at;
       if (++next == kAtOnce) take();
     }
   });
@@ -310,14 +299,14 @@ void Tile<Topic, Count>::begin(std::span<Topic> topics, const Bits& random, std:
     random.blocks(kBeginning + first + done, std::span(ahead_.bits).first(next));
     propose_by_word(next);
     for (std::size_t i = 0; i < next; ++i) {
-      topics[ahead_.at[i]] = static_cast<Topic>(ahead_.by_word[i]);
+      topics[ahead_.steps[i].at] = *ahead_.steps[i].by_word;
     }
     done += next;
     next = 0;
   };
   for_tokens([&](std::uint32_t word, std::uint32_t, std::uint32_t at) {
-    ahead_.word[next] = word;
-    ahead_.at[next] = at;
+    ahead_.steps[next].word = word;
+    ahead_.steps[next].at = at;
     if (++next == kAtOnce) take();
   });
   if (next > 0) take();

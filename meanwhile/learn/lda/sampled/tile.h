@@ -13,7 +13,8 @@
 // Why word by word: a word's weights fit into the first cache, and so do its topics. What a token
 // needs of its document is asked for ahead: some 64 tokens are prepared side by side.
 //
-// Memory: 12 bytes for each pair of document and word, and a table of counts for each document.
+// Memory: 12 bytes for each pair of document and word, and a table of counts for each document of
+// more than kMostScanned tokens.
 #pragma once
 
 #include <array>
@@ -25,25 +26,10 @@
 #include "meanwhile/learn/lda/kernel.h"
 #include "meanwhile/learn/lda/sampled/bits.h"
 #include "meanwhile/learn/lda/sampled/draws.h"
+#include "meanwhile/learn/lda/sampled/tile_steps.h"
 #include "meanwhile/learn/lda/sampled/word_topics.h"
 
 namespace meanwhile::learn::lda::sampled {
-
-// How often a document has a topic, for up to 65,535 topics and tokens of a document, or for more.
-struct ShortCount {
-  using Number = std::uint16_t;
-  std::uint16_t topic, tokens;
-};
-struct LongCount {
-  using Number = std::uint32_t;
-  std::uint32_t topic, tokens;
-};
-inline constexpr std::size_t kMostShortCount = 65535;
-
-struct TopicChange {
-  std::uint32_t word, from, to;
-  bool operator==(const TopicChange&) const = default;
-};
 
 // `Topic`: std::uint16_t or std::uint32_t, as in the shard's memory. Thread safety: none.
 template <class Topic, class Count>
@@ -61,7 +47,7 @@ class Tile {
   // Calls use(first token, tokens) for each document.
   template <class Use>
   void for_documents(Use&& use) const {
-    for (const OfDocument& document : documents_) use(document.at, document.tokens);
+    for (const Entry& document : documents_) use(document.at, document.tokens);
   }
 
   // `topics`: of all tokens of the documents added, document by document, in order of words.
@@ -82,38 +68,27 @@ class Tile {
   struct Pair {                               // of document and word
     std::uint32_t document, at, tokens;       // at: its first token
   };
-  struct OfDocument {
-    Count* counts;
-    std::uint64_t spread;  // topic * spread >> 32 is its first place, under the mask
-    std::uint32_t mask, at, tokens;
-    Share share;
-    Count* place(std::uint32_t topic) const {
-      return counts + (static_cast<std::uint32_t>(topic * spread >> 32) & mask);
-    }
-  };
-  struct Weight {
-    double now, before;  // count + eta
-  };
-  // Tokens side by side, before they are drawn one by one.
+  using Entry = TileDocument<Count>;
+  // Steps side by side, before they are taken one by one. Proposals that are no token's topic are
+  // here.
   struct Ahead {
-    std::array<std::uint32_t, kAtOnce> word, document, at, by_word;
+    std::array<TileStep<Topic, Count>, kAtOnce> steps;
     std::array<base::PhiloxBlock, kAtOnce> bits;
+    std::array<Topic, kAtOnce> by_document, by_word;
   };
 
+  bool is_scanned(const Entry& document) const;
   void sort(std::uint64_t steps);
   void count(std::span<const Topic> topics);
   void sweep(std::span<Topic> topics, const Bits& random, std::uint64_t number, std::uint64_t steps,
              bool counted, std::vector<TopicChange>& changes);
   void prepare(std::size_t next, std::span<const Topic> topics, const Bits& random,
                std::uint64_t number);
-  std::uint32_t step(std::size_t i, std::span<Topic> topics);
   void set_totals();
   template <class Use>
   void for_tokens(Use&& use) const;  // use(word, document, at) by word
   void propose_by_word(std::size_t count);
-  std::uint32_t by_document(std::uint32_t bits, const OfDocument& document,
-                            std::span<const Topic> topics) const;
-  static Count* find(const OfDocument& document, std::uint32_t topic);
+  void propose_by_document(std::size_t i, std::span<const Topic> topics);
   void enter(std::size_t word);
   void leave(std::size_t word, std::span<const TopicChange> changes);
 
@@ -127,7 +102,7 @@ class Tile {
   bool sorted_ = false;
   std::vector<std::uint32_t> word_of_, start_;  // by pair as added; of pairs, by word
   std::vector<Pair> added_, pairs_;             // as added, by word
-  std::vector<OfDocument> documents_;
+  std::vector<Entry> documents_;
   std::vector<Count> counts_;
   std::vector<Weight> weights_;   // of the present word, by topic
   std::vector<double> totals_;    // tokens + words x eta, by topic
