@@ -69,10 +69,13 @@ void Sampled::absorb_changes(const exchange::Update& total) {
   }
   counts_.apply(*job_.pool, [&](std::size_t word, RowBuilder& row) {
     for (const Changes& of_shard : changes_) {
-      for (std::uint32_t i = of_shard.start[word]; i < of_shard.start[word + 1]; ++i) {
-        const Change& change = of_shard.changes[i];
-        if (change.from != kNoTopic) row.add(change.from, -1);
-        row.add(change.to, 1);
+      const std::vector<std::uint32_t>& start = of_shard.start;
+      for (std::size_t tile = 0; tile < start.size(); tile += V() + 1) {
+        for (std::uint32_t i = start[tile + word]; i < start[tile + word + 1]; ++i) {
+          const Change& change = of_shard.changes[i];
+          if (change.from != kNoTopic) row.add(change.from, -1);
+          row.add(change.to, 1);
+        }
       }
     }
   });

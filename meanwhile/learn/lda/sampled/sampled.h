@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "meanwhile/learn/lda/parameters.h"
 #include "meanwhile/learn/lda/sampled/page_changes.h"
 #include "meanwhile/learn/lda/sampled/priors.h"
+#include "meanwhile/learn/lda/sampled/tile_steps.h"
 #include "meanwhile/learn/lda/sampled/word_topics.h"
 #include "meanwhile/learn/round_learner.h"
 
@@ -78,15 +80,18 @@ class Sampled final : public RoundLearner {
   double eta() const { return progress_.eta; }
 
  private:
-  // Tokens whose topic changed, by word.
+  // Tokens whose topic changed, tile by tile, by word.
   struct Change {
     std::uint32_t from, to;
   };
   struct Changes {
-    std::vector<std::uint32_t> start;  // by word, and the end
+    std::vector<std::uint32_t> start;  // of each tile: by word, and the end
     std::vector<Change> changes;
   };
   class Recorder;
+  // Memory that a shard before has left, or none: pages that the system clears anew in each round
+  // take as long as a tenth of the drawing.
+  std::vector<TopicChange> spare_changes();
   struct Block {
     data::RowRange rows;
     std::uint64_t first;  // token of the shard
@@ -123,6 +128,8 @@ class Sampled final : public RoundLearner {
   std::vector<std::int64_t> parts_;  // documents, of all shards, that have topics after each part
   std::vector<Changes> changes_;     // by shard, where all are here
   PageLayout pages_;                 // where others are not
+  std::mutex spare_mutex_;           // guards spare_, which has a list a thread
+  std::vector<std::vector<TopicChange>> spare_;
   std::vector<Alias> alias_;
   std::unique_ptr<CoCounter> counter_;
   std::unique_ptr<Measurer> measurer_;

@@ -263,7 +263,7 @@ void Tile<Topic, Count>::sweep(std::span<Topic> topics, const Bits& random, std:
   const StepView<Topic> view{topics.data(), weights_.data(), totals_.data(), alpha_.data(), own_};
   const auto take = [&] {
     prepare(next, topics, random, number + done);
-    if (changes.size() <= changed + next) changes.resize(2 * changed + kRoom);
+    if (changes.size() < changed + next) changes.resize(2 * changed + kRoom);
     const std::span<const TileStep<Topic, Count>> all = std::span(ahead_.steps).first(next);
     for (std::size_t begin = 0, end; begin < next; begin = end) {
       for (end = begin; end < next && all[end].word == all[begin].word; ++end) {

@@ -9,11 +9,6 @@ HWY_BEFORE_NAMESPACE();
 namespace meanwhile::learn::lda::sampled::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One of two numbers, without a branch, which a compiler would make of `? :`.
-HWY_INLINE std::uint32_t chosen(bool second, std::uint32_t a, std::uint32_t b) {
-  return a ^ ((a ^ b) & (0 - static_cast<std::uint32_t>(second)));
-}
-
 struct Two {
   std::uint32_t a, b;
 };

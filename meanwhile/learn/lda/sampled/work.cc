@@ -19,43 +19,48 @@ constexpr std::size_t kTileTokens = 1 << 20;                // fewer, and one do
 
 }  // namespace
 
-// Where changes of a shard go: a list, which is put in order of word at the end, or the update.
+// Where changes of a shard go: a list, which keeps its memory from round to round, or the update.
 class Sampled::Recorder {
  public:
   Recorder(Sampled& learner, int shard, exchange::Update& update)
-      : learner_(learner), update_(update) {
-    if (learner.job_.alone) list_ = &learner.changes_[static_cast<std::size_t>(shard)];
+      : learner_(learner), update_(update), changes_(learner.spare_changes()) {
+    if (!learner.job_.alone) return;
+    list_ = &learner.changes_[static_cast<std::size_t>(shard)];
+    list_->start.clear();
+    list_->changes.clear();
+    list_->changes.reserve(learner.tokens_[static_cast<std::size_t>(shard)]);
   }
 
   std::vector<TopicChange>& changes() { return changes_; }
-  std::int64_t changed() const { return changed_ + std::ssize(changes_); }
+  std::int64_t changed() const { return changed_; }
 
-  // A tile is done.
+  // A tile is done. Its changes are in order of word.
   void pass_on() {
-    if (list_ != nullptr) return;
+    changed_ += std::ssize(changes_);
+    if (list_ != nullptr) {
+      std::size_t at = 0;
+      for (std::size_t w = 0; w < learner_.V(); ++w) {
+        list_->start.push_back(static_cast<std::uint32_t>(list_->changes.size()));
+        for (; at < changes_.size() && changes_[at].word == w; ++at) {
+          list_->changes.push_back({changes_[at].from, changes_[at].to});
+        }
+      }
+      list_->start.push_back(static_cast<std::uint32_t>(list_->changes.size()));
+      return changes_.clear();
+    }
     for (const TopicChange& change : changes_) {
       if (change.from != kNoTopic) {
         learner_.pages_.add(update_, kChanges, change.word, change.from, -1);
       }
       learner_.pages_.add(update_, kChanges, change.word, change.to, 1);
     }
-    changed_ += std::ssize(changes_);
     changes_.clear();
   }
 
+  // All tiles are done: the memory goes to the next shard.
   void end() {
-    if (list_ == nullptr) return;
-    std::vector<std::uint32_t>& start = list_->start;
-    start.assign(learner_.V() + 1, 0);
-    for (const TopicChange& change : changes_) ++start[change.word];
-    std::uint32_t sum = 0;
-    for (std::uint32_t& each : start) sum += std::exchange(each, sum);
-    list_->changes.resize(changes_.size());
-    for (const TopicChange& change : changes_) {
-      list_->changes[start[change.word]++] = {change.from, change.to};
-    }
-    for (std::size_t w = learner_.V(); w > 0; --w) start[w] = start[w - 1];
-    start[0] = 0;
+    const std::scoped_lock lock(learner_.spare_mutex_);
+    learner_.spare_.push_back(std::move(changes_));
   }
 
  private:
@@ -65,6 +70,15 @@ class Sampled::Recorder {
   std::vector<TopicChange> changes_;
   std::int64_t changed_ = 0;
 };
+
+std::vector<TopicChange> Sampled::spare_changes() {
+  const std::scoped_lock lock(spare_mutex_);
+  if (spare_.empty()) return {};
+  std::vector<TopicChange> changes = std::move(spare_.back());
+  spare_.pop_back();
+  changes.clear();
+  return changes;
+}
 
 exchange::UpdateShape Sampled::update_shape() const {
   using exchange::Element;
