@@ -10,7 +10,6 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/job/clock_messages.h"
 #include "meanwhile/tables/fixed_point.h"
-#include "meanwhile/tables/foresight.h"
 #include "meanwhile/transport/collect.h"
 #include "meanwhile/transport/pack.h"
 
@@ -86,6 +85,8 @@ void Clocks::begin() {
     view.cut.assign(static_cast<std::size_t>(workers_), 0);
     view.values.assign(slice(worker).size(), 0);
   }
+  foresight_ = tables::Foresight(static_cast<std::size_t>(size_), static_cast<std::size_t>(me_),
+                                 workers_, shards_);
   own_.clear();
   lags_.clear();
   moved_.assign(static_cast<std::size_t>(size_), 0);
@@ -115,8 +116,8 @@ void Clocks::look() {
     for (const auto& [clock, move] : own_) {
       const auto part = std::span(*move).subspan(at.begin, at.size());
       if (clock >= arrived[me]) tables::add_exactly(part, to);
-      if (clock >= clock_ - tables::kForeseen) tables::foresee(cut, me, shards_, clock, part, to);
     }
+    foresight_.add(cut, at.begin, to);
     for (int source = 0; source < workers_; ++source) {
       const std::int64_t seen = cut[static_cast<std::size_t>(source)];
       lags_.push_back(static_cast<std::int16_t>(clock_ - seen));
@@ -218,10 +219,10 @@ void Clocks::work(const Votes& votes) {
 
 void Clocks::publish(const Votes& votes, double work_s) {
   const std::shared_ptr<std::vector<std::int64_t>> move = std::exchange(making_, nullptr);
+  foresight_.learn(moved_, move);
   own_.emplace_back(clock_, move);
   // An answer that is there has the moves of two clocks ago.
-  static_assert(tables::kForeseen >= 2);
-  while (std::ssize(own_) > tables::kForeseen) own_.pop_front();
+  while (std::ssize(own_) > 2) own_.pop_front();
   const Slice at = slice(me_);
   tables::add_exactly(std::span(*move).subspan(at.begin, at.size()), sum_);
   arrived_[static_cast<std::size_t>(me_)] = clock_ + 1;

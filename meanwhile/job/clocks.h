@@ -12,7 +12,7 @@
 //
 // A worker adds its own moves that an answer lacks, and what it takes those of others to be
 // (tables/foresight.h). Which clocks every read saw is recorded.
-// Memory: the model five times, of it three times as moves under way, whatever the staleness.
+// Memory: the model seven times, of it three times as moves under way, whatever the staleness.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@
 #include "meanwhile/exchange/partial.h"
 #include "meanwhile/job/engine.h"
 #include "meanwhile/learn/moves.h"
+#include "meanwhile/tables/foresight.h"
 #include "meanwhile/tables/reads_log.h"
 #include "meanwhile/transport/transport.h"
 
@@ -130,6 +131,7 @@ class Clocks {
   std::vector<View> views_;            // of the other slices, by owner
   // My last moves, which not all answers have yet, and their clocks.
   std::deque<std::pair<std::int64_t, std::shared_ptr<std::vector<std::int64_t>>>> own_;
+  tables::Foresight foresight_;
   std::vector<std::int64_t> moved_;  // what this worker looks at
   std::vector<std::int16_t> lags_;   // of my reads: by clock, slice and source
   std::vector<Asked> asked_;

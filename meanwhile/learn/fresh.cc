@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/sha256.h"
 #include "meanwhile/tables/fixed_point.h"
-#include "meanwhile/tables/foresight.h"
 
 namespace meanwhile::learn {
 
@@ -209,17 +209,21 @@ FreshReader::FreshReader(FreshLearner& learner, int shard)
       bound_{learner.staleness(), tables::Reads::kFresh},
       taken_(static_cast<std::size_t>(learner.shards()), 0),
       looks_at_(moves_.size(), 0),
-      own_(moves_.size(), 0) {}
+      own_(moves_.size(), 0),
+      foresight_(moves_.size(), static_cast<std::size_t>(shard), learner.shards(),
+                 learner.shards()) {}
 
 void FreshReader::take(int source, const ShardMove& move, double grid) {
+  if (source == shard_) {
+    assert(move.cut == taken_);
+    const auto own = std::make_shared<std::vector<std::int64_t>>(moves_.size(), 0);
+    tables::add_on_grid(move.values, grid, *own);
+    tables::add_exactly(*own, own_);
+    foresight_.learn(sees(), own);
+  }
   tables::add_on_grid(move.values, grid, looks_at_);
   ++taken_[static_cast<std::size_t>(source)];
   if (source != shard_) return;
-  std::vector<std::int64_t> own(moves_.size(), 0);
-  tables::add_on_grid(move.values, grid, own);
-  tables::add_exactly(own, own_);
-  lately_.push_back(std::move(own));
-  if (std::ssize(lately_) > tables::kForeseen) lately_.pop_front();
   last_largest_ = move.largest();
   if (cuts_.empty()) first_largest_ = last_largest_;
   cuts_.push_back(move.cut);
@@ -233,14 +237,16 @@ void FreshReader::settle(const std::vector<double>& summary) {
   ended_ = outcome.done() || learner_.moves() != &moves_;
 }
 
+// What the next read looks at.
+std::vector<std::int64_t> FreshReader::sees() const {
+  std::vector<std::int64_t> sees = looks_at_;
+  foresight_.add(taken_, 0, sees);
+  return sees;
+}
+
 ShardMove FreshReader::work(std::int64_t clock, double grid) {
   learner_.set_ahead(static_cast<int>(clock - settled_));
-  std::vector<std::int64_t> sees = looks_at_;
-  std::int64_t of = clock - std::ssize(lately_);
-  for (const std::vector<std::int64_t>& own : lately_) {
-    tables::foresee(taken_, static_cast<std::size_t>(shard_), learner_.shards(), of++, own, sees);
-  }
-  moves_.look(sees, tables::unit_of(grid, learner_.shards()));
+  moves_.look(sees(), tables::unit_of(grid, learner_.shards()));
   ShardMove move{taken_, std::vector<double>(moves_.size(), 0),
                  std::vector<double>(moves_.summary_size(), 0)};
   moves_.work(shard_, move.values, move.summary);

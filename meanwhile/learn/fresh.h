@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +21,7 @@
 
 #include "meanwhile/learn/moves.h"
 #include "meanwhile/learn/round_learner.h"
+#include "meanwhile/tables/foresight.h"
 #include "meanwhile/tables/reads_log.h"
 
 namespace meanwhile::learn {
@@ -125,7 +125,8 @@ class FreshReader {
     return taken_[static_cast<std::size_t>(shard_)] > clock ||
            settled_ > tables::required(clock, bound_);
   }
-  // Takes the next clock of `source`. `grid`: of the stretch.
+  // Takes the next clock of `source`. `grid`: of the stretch. REQUIRES: a move of its own comes
+  // when what its read saw was taken, and no more.
   void take(int source, const ShardMove& move, double grid);
   // Settles the rounds that a read at `clock` has behind it, and says whether the clock is to be
   // done: not when they have ended the moves, or are all. `summary_of(clock)`: the sum of all
@@ -142,16 +143,17 @@ class FreshReader {
 
  private:
   void settle(const std::vector<double>& summary);
+  std::vector<std::int64_t> sees() const;
 
   FreshLearner& learner_;
   Moves& moves_;
   const int shard_;
   const tables::Bound bound_;
   tables::Cut taken_;
-  std::vector<std::int64_t> looks_at_, own_;      // sums of moves: taken, and the shard's own
-  std::deque<std::vector<std::int64_t>> lately_;  // the shard's last moves, of tables::kForeseen
-  std::vector<tables::Cut> cuts_;                 // of its clocks
-  std::vector<double> summaries_;                 // the same
+  std::vector<std::int64_t> looks_at_, own_;  // sums of moves: taken, and the shard's own
+  tables::Foresight foresight_;
+  std::vector<tables::Cut> cuts_;  // of its clocks
+  std::vector<double> summaries_;  // the same
   double first_largest_ = 0, last_largest_ = 0;
   std::int64_t settled_ = 0;
   bool ended_ = false;

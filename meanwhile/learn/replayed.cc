@@ -6,7 +6,6 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/tables/fixed_point.h"
-#include "meanwhile/tables/foresight.h"
 
 namespace meanwhile::learn {
 
@@ -87,7 +86,11 @@ void ReplayedLearner::begin_stretch() {
   moves_->begin();
   settled_ = 0;
   const auto R = static_cast<std::size_t>(stretch().readers);
-  readers_.assign(R, {0, Numbers(moves_->size(), 0), Numbers(stretch().clock_size() / R, 0)});
+  readers_.clear();
+  for (std::size_t reader = 0; reader < R; ++reader) {
+    readers_.push_back({0, Numbers(moves_->size(), 0), Numbers(stretch().clock_size() / R, 0),
+                        foresight_of(reader)});
+  }
   moved_.assign(moves_->size(), 0);
   kept_.clear();
   summaries_.clear();
@@ -149,6 +152,11 @@ exchange::UpdateShape ReplayedLearner::update_shape() const {
           {.rows = log_->run().shards, .width = static_cast<std::int64_t>(moves_->summary_size())}};
 }
 
+tables::Foresight ReplayedLearner::foresight_of(std::size_t reader) const {
+  return tables::Foresight(static_cast<std::size_t>(log_->size()), reader, stretch().readers,
+                           log_->run().shards);
+}
+
 // The numbers that the reader's next read looked at.
 ReplayedLearner::Numbers ReplayedLearner::with_foreseen(int reader) const {
   const Reader& of = readers_[static_cast<std::size_t>(reader)];
@@ -158,12 +166,7 @@ ReplayedLearner::Numbers ReplayedLearner::with_foreseen(int reader) const {
     const auto at = tables::ReadsLog::slice(log_->size(), slice, stretch().slices());
     const auto cut =
         std::span(of.cut).subspan(static_cast<std::size_t>(slice * R), static_cast<std::size_t>(R));
-    for (auto clock = std::max<std::int64_t>(0, of.clock - tables::kForeseen); clock < of.clock;
-         ++clock) {
-      tables::foresee(cut, static_cast<std::size_t>(reader), log_->run().shards, clock,
-                      std::span(kept_.at({reader, clock})).subspan(at.begin, at.size()),
-                      std::span(sees).subspan(at.begin, at.size()));
-    }
+    of.foresight.add(cut, at.begin, std::span(sees).subspan(at.begin, at.size()));
   }
   return sees;
 }
@@ -229,8 +232,7 @@ void ReplayedLearner::take(const exchange::Update& total) {
   for (int reader = 0; reader < stretch().readers; ++reader) {
     if (!ready_[static_cast<std::size_t>(reader)]) continue;
     Reader& of = readers_[static_cast<std::size_t>(reader)];
-    Numbers& move = kept_[{reader, of.clock}];
-    move.assign(size, 0);
+    Numbers move(size, 0);
     for (std::int64_t row = 0; row < rows_of(size); ++row) {
       const std::int64_t at = reader * rows_of(size) + row;
       if (!total.is_touched(kMovesBlock, at)) continue;
@@ -240,6 +242,8 @@ void ReplayedLearner::take(const exchange::Update& total) {
                   move.begin() + static_cast<std::ptrdiff_t>(begin));
     }
     tables::add_exactly(move, moved_);
+    kept_[{reader, of.clock}] = std::make_shared<const Numbers>(std::move(move));
+    of.foresight.learn(with_foreseen(reader), kept_.at({reader, of.clock}));
     std::vector<double>& all = summaries_[of.clock];
     all.resize(static_cast<std::size_t>(log_->run().shards) * S, 0);
     const exchange::Range shards = shards_of(reader);
@@ -270,7 +274,7 @@ void ReplayedLearner::look(int reader) {
                     of.clock, reader);
       }
       for (; seen < sees; ++seen) {
-        const Numbers& move = kept_.at({source, seen});
+        const Numbers& move = *kept_.at({source, seen});
         tables::add_exactly(std::span(move).subspan(part.begin, part.size()),
                             std::span(of.looks_at).subspan(part.begin, part.size()));
       }

@@ -21,6 +21,7 @@
 #include "meanwhile/exchange/order.h"
 #include "meanwhile/learn/moves.h"
 #include "meanwhile/learn/round_learner.h"
+#include "meanwhile/tables/foresight.h"
 #include "meanwhile/tables/reads_log.h"
 
 namespace meanwhile::learn {
@@ -58,6 +59,7 @@ class ReplayedLearner final : public RoundLearner {
     std::int64_t clock = 0;  // clocks done in this stretch
     Numbers looks_at;        // the sum of moves that its last read saw
     Numbers cut;             // by slice and source: clocks in it
+    tables::Foresight foresight;
   };
   struct Clone;
 
@@ -75,9 +77,11 @@ class ReplayedLearner final : public RoundLearner {
   void take(const exchange::Update& total);
   void look(int reader);
   void forget();
+  tables::Foresight foresight_of(std::size_t reader) const;
   Numbers with_foreseen(int reader) const;
   Clone& clone_of(int reader) MW_REQUIRES(mutex_);
   void put_state(State& state) const;
+  void restore_foresight(const data::SafetensorsFile& file, std::size_t reader);
 
   const std::unique_ptr<RoundLearner> learner_;
   const std::shared_ptr<const tables::ReadsLog> log_;
@@ -90,13 +94,14 @@ class ReplayedLearner final : public RoundLearner {
   bool drains_ = false;       // the coming round settles a clock, without work
   std::vector<bool> ready_;   // readers that do a clock in the coming round
   std::vector<Reader> readers_;
-  Numbers moved_;                                          // all moves of the stretch
-  std::map<std::pair<int, std::int64_t>, Numbers> kept_;   // moves by reader and clock
+  Numbers moved_;  // all moves of the stretch
+  std::map<std::pair<int, std::int64_t>, tables::Foresight::Move> kept_;  // by reader and clock
   std::map<std::int64_t, std::vector<double>> summaries_;  // by clock, shard after shard
   base::Mutex mutex_;
   std::map<int, std::unique_ptr<Clone>> clones_ MW_GUARDED_BY(mutex_);  // of readers worked on here
   mutable std::list<std::vector<std::int64_t>> lent_;                   // tensors of state()
   mutable std::list<std::vector<double>> lent_summaries_;
+  mutable std::list<std::vector<float>> lent_secants_;
 };
 
 }  // namespace meanwhile::learn

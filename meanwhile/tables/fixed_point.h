@@ -55,17 +55,4 @@ inline void add_exactly(std::span<const std::int64_t> values, std::span<std::int
   throw_too_large();
 }
 
-// Adds `part` of each value, to the nearest whole number. THROWS as add_on_grid().
-inline void add_part(std::span<const std::int64_t> values, double part,
-                     std::span<std::int64_t> to) {
-  bool fits = true;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double number = static_cast<double>(values[i]) * part;
-    const bool small = std::abs(number) < 0x1p61;
-    fits &= small && !__builtin_add_overflow(to[i], small ? std::llrint(number) : 0, &to[i]);
-  }
-  if (fits) return;
-  throw_too_large();
-}
-
 }  // namespace meanwhile::tables

@@ -173,11 +173,21 @@ bool StretchRunner::bring_to(Seat& seat, const tables::Cut& cut, double now_s) {
   }
 }
 
-// The same for the shard's own moves alone.
+// Lets the shard take its own moves before `clock`, each after what its read saw.
 bool StretchRunner::bring_own(Seat& seat, std::int64_t clock, double now_s) {
-  tables::Cut cut = seat.reader->taken();
-  cut[static_cast<std::size_t>(seat.reader->shard())] = clock;
-  return bring_to(seat, cut, now_s);
+  const int shard = seat.reader->shard();
+  const auto at = static_cast<std::size_t>(shard);
+  while (seat.reader->taken()[at] < clock) {
+    const Clock next{shard, seat.reader->taken()[at]};
+    fetch({next}, now_s);
+    const ShardMove* own = known(next);
+    if (own == nullptr) return false;
+    tables::Cut cut = own->cut;
+    if (!bring_to(seat, cut, now_s)) return false;
+    ++cut[at];
+    if (!bring_to(seat, cut, now_s)) return false;
+  }
+  return true;
 }
 
 // Drops moves that all shards here have taken; and the oldest, if there are more than the bound
