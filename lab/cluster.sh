@@ -46,7 +46,7 @@ cgroup_of() {  # cgroup_of HOST: its folder; nothing when the host has no limit
   done
 }
 
-limit() {  # limit HOST PERCENT PERIOD_US
+limit() {  # limit HOST PERCENT PERIOD_US: what a host may use it gets, whatever else the machine does
   local at version
   read -r at version <<<"$(cgroup_root)"
   [ "$version" = 1 ] || grep -qw cpu "$at/cgroup.subtree_control" || echo +cpu >"$at/cgroup.subtree_control"
@@ -56,8 +56,10 @@ limit() {  # limit HOST PERCENT PERIOD_US
   if [ "$version" = 1 ]; then
     echo "$3" >"$at/$lab-$1/cpu.cfs_period_us"
     echo $quota >"$at/$lab-$1/cpu.cfs_quota_us"
+    echo 262144 >"$at/$lab-$1/cpu.shares"
   else
     echo "$quota $3" >"$at/$lab-$1/cpu.max"
+    echo 10000 >"$at/$lab-$1/cpu.weight"
   fi
 }
 

@@ -157,6 +157,7 @@ def thread_shares(command, percents, limit_s, period_us=100000):
             group.mkdir()
             (group / "cpu.cfs_period_us").write_text(str(period_us))
             (group / "cpu.cfs_quota_us").write_text(str(max(1000, int(percent * period_us / 100))))
+            (group / "cpu.shares").write_text("262144")  # what it may use it gets, whatever else the machine does
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + limit_s
         seen = {}  # thread: group

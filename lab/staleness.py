@@ -6,6 +6,7 @@ The experiment has parts (PARTS), each a few minutes; `needs` finds optimum and 
 """
 
 import json
+import math
 import pathlib
 import random
 import shutil
@@ -20,6 +21,8 @@ PERCENT, PERIOD_MS = 10, 50  # a fifth of it is still what a kernel can hand out
 EVEN_MBIT, HALF_MBIT = 10, 20  # an exchange takes about as long as the work, and half as long
 DIAL = {"staleness 0": ["--staleness", 0], "staleness 1": ["--staleness", 1], "staleness 4": ["--staleness", 4], "staleness 8": ["--staleness", 8],
         "staleness 1, replicas 2": ["--staleness", 1, "--replicas", 2]}
+L2 = "1e-5"  # weak: a job of some forty rounds, of which preparing is a small part
+MOST_TRIES = 8  # of a setting, each with a twentieth more rounds than the one before
 SLOW = 3  # the host or thread that is always slow; not the first, which absorbs for all threads
 
 
@@ -76,43 +79,60 @@ def train_here(flags, threads=2):
     return json.loads(run([PROGRAM, "train", *flags, "--threads", threads, "--out", out, "--json", "--quiet"], 300, codes=(0, 3)))
 
 
-def rounds_to(flags, more, target, count="--max-iter", most=40):
-    """The least number of rounds whose model is at the target; `most` if none is. Fresh reads: as they happen to be here, and one more."""
+def is_fresh(more):
+    return more[more.index("--staleness") + 1] >= 2
+
+
+def rounds_to(flags, more, target, count="--max-iter", most=100):
+    """The least number of rounds whose model is at the target; `most` if none is."""
     least = 1
-    fresh = "--staleness" in more and more[more.index("--staleness") + 1] >= 2
     while least < most:
         middle = (least + most) // 2
-        if train_here([*flags, *more, count, middle], HOSTS if fresh else 2)["objective"] <= target:
+        if train_here([*flags, *more, count, middle])["objective"] <= target:
             most = middle
         else:
             least = middle + 1
-    return least + (1 if fresh else 0)
+    return least
+
+
+def needs_of(flags, dial, target, count="--max-iter", most=100):
+    """Fresh reads are as they happen to be: they begin with the rounds of staleness 0, and get more where they miss the target."""
+    found = {name: rounds_to(flags, more, target, count, most) for name, more in dial.items() if not is_fresh(more)}
+    return {**found, **{name: found["staleness 0"] for name, more in dial.items() if is_fresh(more)}}
 
 
 def settle(name, rounds, results, target, say):
     """What the turns of a setting came to: (lines, objective of the model) each."""
     mean = lambda part: statistics.median(statistics.mean(part(line) for line in lines[2:]) for lines, _ in results)  # noqa: E731
-    found = {"name": name, "rounds": rounds, "seconds": statistics.median(lines[-1]["elapsed_s"] for lines, _ in results),
-             "all_seconds": [lines[-1]["elapsed_s"] for lines, _ in results], "objective": max(objective for _, objective in results),
+    took = [lines[-1]["elapsed_s"] for lines, _ in results]
+    found = {"name": name, "rounds": rounds, "seconds": statistics.median(took),
+             "prepare_s": statistics.median(lines[0]["elapsed_s"] - lines[0]["seconds"] for lines, _ in results),
+             "all_seconds": took, "objective": max(objective for _, objective in results),
              "reached": all(objective <= target for _, objective in results),
              "round_s": mean(lambda line: line["seconds"]), "exchange_s": mean(lambda line: line.get("exchange", {}).get("seconds", 0)),
              "hidden_s": mean(lambda line: line.get("exchange", {}).get("hidden_seconds", 0))}
     stale = [line["staleness"] for lines, _ in results for line in lines if "staleness" in line]
     if stale:
         found["staleness"] = {"mean": statistics.mean(s["mean"] for s in stale), "most": max(s["most"] for s in stale)}
-    say(f"{name}: {rounds} rounds, {found['seconds']:.2f} s (a round {found['round_s']:.3f}, exchange {found['exchange_s']:.3f}, of it beside work "
+    say(f"{name}: {rounds} rounds, {found['seconds']:.2f} s (preparing {found['prepare_s']:.2f}, a round {found['round_s']:.3f}, exchange {found['exchange_s']:.3f}, of it beside work "
         f"{found['hidden_s']:.3f}), objective {found['objective']:.4f}" + ("" if found["reached"] else f", not the target of {target:.4f}") +
         (f", staleness {found['staleness']['mean']:.2f} in the mean, {found['staleness']['most']} at most" if stale else ""))
     return found
 
 
 def alternating(settings, needs, target, repeats, say, train):
-    """`train(turn, more, rounds)` trains and returns (lines, objective)."""
+    """`train(turn, more, rounds)` trains and returns (lines, objective). Turns of all settings alternate."""
     results = {name: [] for name in settings}
-    for turn in range(repeats):
-        for name, more in settings.items():
-            results[name].append(train(turn, more, needs[name]))
-    found = [settle(name, needs[name], turns, target, say) for name, turns in results.items()]
+    rounds, tries = {name: needs[name] for name in settings}, {name: 1 for name in settings}
+    while missing := [name for name in settings if len(results[name]) < repeats]:
+        for name in missing:
+            done = train(len(results[name]), settings[name], rounds[name])
+            results[name].append(done)
+            say(f"{name}: {rounds[name]} rounds, {done[0][-1]['elapsed_s']:.2f} s, objective {done[1]:.4f}")
+            if done[1] > target and is_fresh(settings[name]) and tries[name] < MOST_TRIES:
+                # All turns of a setting have as many rounds, and all reach the target.
+                rounds[name], tries[name], results[name] = math.ceil(1.05 * rounds[name]), tries[name] + 1, []
+    found = [settle(name, rounds[name], turns, target, say) for name, turns in results.items()]
     for other in found[1:]:
         other["against_first"] = found[0]["seconds"] / other["seconds"]
         say(f"{other['name']}: {other['against_first']:.2f}x")
@@ -168,12 +188,12 @@ def topics():
 
 
 def linear_needs(learner, data, dial, say):
-    same = [learner, *data, "--l2", "1e-4", "--tol", 0]
-    best = train_here([learner, *data, "--l2", "1e-4", "--solver", "lbfgs", "--max-iter", 300, "--tol", "1e-6"])["objective"]
+    same = [learner, *data, "--l2", L2, "--tol", 0]
+    best = train_here([learner, *data, "--l2", L2, "--solver", "lbfgs", "--max-iter", 300, "--tol", "1e-6"])["objective"]
     flags = [*same, "--solver", "sgd", "--shards", SHARDS]
     flags += ["--learning-rate", train_here([*flags, "--max-iter", 1])["chosen"]["learning_rate"]]
     found = {"flags": [str(f) for f in flags], "optimum": best, "target": best + 0.01, "count": "--max-iter",
-             "needs": {name: rounds_to(flags, more, best + 0.01) for name, more in dial.items()}}
+             "needs": needs_of(flags, dial, best + 0.01)}
     say(f"{learner}: optimum {best:.4f}; rounds to 0.01 of it: {found['needs']}")
     return found
 
@@ -183,7 +203,7 @@ def topic_needs(words, dial, say):
     flags = ["lda", words, "--n-topics", 20, "--tol", 0, "--shards", SHARDS]
     target = train_here([*flags, "--staleness", 0, "--passes", 10])["objective"] + 1e-9
     found = {"flags": [str(f) for f in flags], "target": target, "count": "--passes",
-             "needs": {name: rounds_to(flags, more, target, "--passes", 30) for name, more in dial.items()}}
+             "needs": needs_of(flags, dial, target, "--passes", 30)}
     say(f"lda: perplexity per word in logarithms {target:.4f}; passes to it: {found['needs']}")
     return found
 

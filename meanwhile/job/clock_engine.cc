@@ -65,7 +65,7 @@ std::optional<Round> ClockEngine::round(std::int64_t number, const std::function
         clocks_->begin();
       }
       learner_.set_ahead(static_cast<int>(clocks_->done() - settled_));
-      clocks_->work(mine());
+      clocks_->work(mine(), limit_);
     }
   } catch (Error& e) {
     e.in(fmt::format("{} round {}", name(), number));

@@ -49,6 +49,11 @@ bool Clocks::poll(int from, Peer& peer) {
       peer.closed = true;
       return true;
     }
+    if (peer.header.kind == Header::kRest) {
+      take_rest(from, peer.header);
+      expect_header(from, peer);
+      return true;
+    }
     peer.payload = true;
     peer.values.resize(slice(peer.header.kind == Header::kUpdate ? me_ : from).size());
     if (!peer.values.empty()) {
@@ -64,17 +69,31 @@ bool Clocks::poll(int from, Peer& peer) {
     view.cut = std::move(header.cut);
     std::swap(view.values, peer.values);
   } else {
-    Summary& summary = summaries_[header.before + header.clock];
-    summary.of_workers.resize(static_cast<std::size_t>(workers_));
-    summary.of_workers[static_cast<std::size_t>(from)] = std::move(header.summary);
-    summary.votes.interrupted += header.votes.interrupted;
-    summary.votes.time_is_up += header.votes.time_is_up;
-    summary.votes.checkpoint_age_s += header.votes.checkpoint_age_s;
-    ++summary.come;
+    take_summary(from, header.before + header.clock, header.summary, header.votes);
     take_update(from, header.clock, header.work_s, peer.values);
   }
   expect_header(from, peer);
   return true;
+}
+
+void Clocks::take_summary(int from, std::int64_t clock, const std::vector<double>& numbers,
+                          const Votes& votes) {
+  Summary& summary = summaries_[clock];
+  summary.of_workers.resize(static_cast<std::size_t>(workers_));
+  summary.of_workers[static_cast<std::size_t>(from)] = numbers;
+  summary.votes.interrupted += votes.interrupted;
+  summary.votes.time_is_up += votes.time_is_up;
+  summary.votes.checkpoint_age_s += votes.checkpoint_age_s;
+  ++summary.come;
+}
+
+// Clocks at which a worker moves nothing.
+void Clocks::take_rest(int from, const Header& header) {
+  Votes votes = header.votes;
+  for (std::int64_t clock = header.clock; clock < header.end; ++clock) {
+    take_summary(from, header.before + clock, header.summary, std::exchange(votes, {}));
+  }
+  arrived_[static_cast<std::size_t>(from)] = header.end;
 }
 
 void Clocks::take_update(int from, std::int64_t clock, double work_s,

@@ -12,21 +12,23 @@
 
 namespace meanwhile::job {
 
-// Kind of a message; a payload follows with a tag of its own.
+// Kind of a message; a payload follows updates and views with a tag of its own.
 struct Clocks::Header {
-  enum Kind : std::int32_t { kUpdate, kView, kClose } kind = kClose;
+  enum Kind : std::int32_t { kUpdate, kRest, kView, kClose } kind = kClose;
   std::int64_t clock = 0;  // of the stretch
   std::int64_t before = 0;
+  std::int64_t end = 0;  // of a rest: the clock after it
   double work_s = 0;
   Votes votes = {};
   std::vector<std::int64_t> cut = {};  // of a view
-  std::vector<double> summary = {};    // of an update: shard by shard
+  std::vector<double> summary = {};    // of an update or a rest: shard by shard
 
   transport::Bytes pack() const {
     transport::Packer packer;
     packer.put(kind);
     packer.put(clock);
     packer.put(before);
+    packer.put(end);
     packer.put(work_s);
     packer.put(votes);
     packer.put_list(std::span<const std::int64_t>(cut));
@@ -39,6 +41,7 @@ struct Clocks::Header {
     header.kind = unpacker.get<Kind>();
     header.clock = unpacker.get<std::int64_t>();
     header.before = unpacker.get<std::int64_t>();
+    header.end = unpacker.get<std::int64_t>();
     header.work_s = unpacker.get<double>();
     header.votes = unpacker.get<Votes>();
     header.cut = unpacker.get_list<std::int64_t>();

@@ -1,6 +1,7 @@
 #include "meanwhile/job/clocks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -26,6 +27,8 @@ namespace {
 constexpr auto kShortest = std::chrono::microseconds(100),
                kLongest = std::chrono::microseconds(2000);
 constexpr double kPausesOfIdle = 16;
+// A worker rests at so many clocks at least. One that is less behind would lose more than a wait.
+constexpr std::int64_t kLeastRest = 2;
 
 std::chrono::steady_clock::time_point next_look(double moved_s) {
   const std::chrono::duration<double> part((now_s() - moved_s) / kPausesOfIdle);
@@ -89,6 +92,7 @@ void Clocks::begin() {
                                  workers_, shards_);
   own_.clear();
   lags_.clear();
+  busy_clocks_ = 0;
   moved_.assign(static_cast<std::size_t>(size_), 0);
 }
 
@@ -100,9 +104,33 @@ bool Clocks::may_start() const {
   return true;
 }
 
+// Whether so many workers are at the end of the stretch that this one need not do its last clocks.
+bool Clocks::may_rest(std::int64_t end) const {
+  if (clock_ == 0 || end - clock_ < kLeastRest) return false;
+  const auto done = std::count_if(arrived_.begin(), arrived_.end(),
+                                  [end](std::int64_t clocks) { return clocks >= end; });
+  return 2 * done >= workers_;
+}
+
+void Clocks::rest(std::int64_t end, const Votes& votes) {
+  Header header;
+  header.kind = Header::kRest;
+  header.clock = clock_;
+  header.before = before_;
+  header.end = end;
+  header.votes = votes;
+  header.summary = last_summary_;
+  for (int other = 1; other < workers_; ++other) send((me_ + other) % workers_, header, {}, {});
+  take_rest(me_, header);
+  const auto each = static_cast<std::size_t>(workers_) * static_cast<std::size_t>(workers_);
+  lags_.resize(static_cast<std::size_t>(clock_) * each);  // not of a clock that was given up
+  lags_.resize(static_cast<std::size_t>(end) * each, 0);
+  clock_ = end;
+  answer_due();
+}
+
 // Puts together what has come and my own moves, and records what is seen.
 void Clocks::look() {
-  std::int64_t most = 0;
   for (int owner = 0; owner < workers_; ++owner) {
     const Slice at = slice(owner);
     const View& view = views_[static_cast<std::size_t>(owner)];
@@ -121,24 +149,35 @@ void Clocks::look() {
     for (int source = 0; source < workers_; ++source) {
       const std::int64_t seen = cut[static_cast<std::size_t>(source)];
       lags_.push_back(static_cast<std::int16_t>(clock_ - seen));
-      if (source == me_) continue;
-      const std::int64_t stale = tables::staleness(clock_, seen);
-      tables::add_stale(times_.histogram, stale);
-      most = std::max(most, stale);
     }
   }
-  times_.waits_saved += most > 0 ? 1 : 0;
   moves_.look(moved_, tables::unit_of(grid_, shards_));
 }
 
-// Works on my shards, on another thread than the transport's.
-void Clocks::make_moves() {
+// The read of the clock that was done.
+void Clocks::count_reads() {
+  const auto W = static_cast<std::size_t>(workers_);
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < W * W; ++i) {
+    if (i % W == static_cast<std::size_t>(me_)) continue;
+    const std::int64_t lag = lags_[static_cast<std::size_t>(clock_) * W * W + i];
+    tables::add_stale(times_.histogram, std::max<std::int64_t>(0, lag));
+    most = std::max(most, lag);
+  }
+  times_.waits_saved += most > 0 ? 1 : 0;
+}
+
+// Works on my shards, on another thread than the transport's. False when the clock was given up,
+// between two shards, since this worker may rest.
+bool Clocks::make_moves(std::int64_t end) {
   making_ = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(size_), 0);
   const auto shards = static_cast<std::size_t>(mine_.size());
   making_summary_.assign(shards * moves_.summary_size(), 0);
   // The moves of a first clock say how fine the grid is: they wait for it.
   std::vector<std::vector<double>> first(clock_ == 0 ? shards : 0);
   std::exception_ptr failure;
+  std::atomic<bool> gives_up = false;
+  std::atomic<int> given = 0;
   const double begin_s = now_s();
   {
     base::MutexLock lock(mutex_);
@@ -146,11 +185,13 @@ void Clocks::make_moves() {
   }
   {
     const auto work = [&](std::int64_t task, int) {
+      if (gives_up) return;
       const auto at = static_cast<std::size_t>(task);
       std::vector<double> move(static_cast<std::size_t>(size_), 0);
       moves_.work(
           mine_.begin + static_cast<int>(task), move,
           std::span(making_summary_).subspan(at * moves_.summary_size(), moves_.summary_size()));
+      given.fetch_add(1, std::memory_order_relaxed);
       if (clock_ == 0) {
         first[at] = std::move(move);
         return;
@@ -174,6 +215,7 @@ void Clocks::make_moves() {
     for (double moved_s = begin_s;;) {
       const bool moved = poll();
       if (moved) moved_s = now_s();
+      if (may_rest(end)) gives_up = true;
       base::MutexLock lock(mutex_);
       if (!working_) break;
       if (!moved) worked_.wait_until(mutex_, next_look(moved_s));
@@ -186,6 +228,7 @@ void Clocks::make_moves() {
     choose_grid(first);
     for (const std::vector<double>& move : first) tables::add_on_grid(move, grid_, *making_);
   }
+  return given == mine_.size();
 }
 
 void Clocks::choose_grid(const std::vector<std::vector<double>>& moves) {
@@ -209,12 +252,15 @@ void Clocks::choose_grid(const std::vector<std::vector<double>>& moves) {
   grid_ = tables::grid_for(largest);
 }
 
-void Clocks::work(const Votes& votes) {
-  wait_for("answers of the other workers", [this] { return may_start(); });
+void Clocks::work(const Votes& votes, std::int64_t end) {
+  end -= before_;
+  wait_for("answers of the other workers", [&] { return may_rest(end) || may_start(); });
+  if (may_rest(end)) return rest(end, votes);
   look();
-  make_moves();
+  if (!make_moves(end)) return rest(end, votes);
+  count_reads();
   publish(votes, work_s_);
-  ++clock_;
+  busy_clocks_ = ++clock_;
 }
 
 void Clocks::publish(const Votes& votes, double work_s) {
@@ -237,13 +283,8 @@ void Clocks::publish(const Votes& votes, double work_s) {
     const int to = (me_ + other) % workers_;
     send(to, header, move, slice(to));
   }
-  Summary& summary = summaries_[before_ + clock_];
-  summary.of_workers.resize(static_cast<std::size_t>(workers_));
-  summary.of_workers[static_cast<std::size_t>(me_)] = making_summary_;
-  summary.votes.interrupted += votes.interrupted;
-  summary.votes.time_is_up += votes.time_is_up;
-  summary.votes.checkpoint_age_s += votes.checkpoint_age_s;
-  ++summary.come;
+  take_summary(me_, before_ + clock_, making_summary_, votes);
+  last_summary_ = making_summary_;
   answer_due();
 }
 
@@ -275,7 +316,8 @@ tables::Stretch Clocks::drain() {
   wait_for("the last moves of the other workers", [this] {
     if (least(arrived_) < clock_ || !asked_.empty() || !sending_.empty()) return false;
     for (int owner = 0; owner < workers_; ++owner) {
-      if (owner != me_ && views_[static_cast<std::size_t>(owner)].answers < clock_) return false;
+      if (owner != me_ && views_[static_cast<std::size_t>(owner)].answers < busy_clocks_)
+        return false;
     }
     return true;
   });
@@ -290,6 +332,11 @@ tables::Stretch Clocks::drain() {
   moves_.look(moved_, tables::unit_of(grid_, shards_));
   // All readers' lags, clock by clock.
   tables::Stretch stretch{grid_, workers_, clock_, {}};
+  for (const transport::Bytes& bytes :
+       transport::all_gather(transport_, std::as_bytes(std::span(&busy_clocks_, 1)))) {
+    stretch.worked.push_back(transport::Unpacker(bytes).get<std::int64_t>());
+  }
+  if (least(stretch.worked) == clock_) stretch.worked.clear();
   const auto all = transport::all_gather(transport_, std::as_bytes(std::span(lags_)));
   const auto each = static_cast<std::size_t>(workers_) * static_cast<std::size_t>(workers_);
   for (std::size_t clock = 0; clock < static_cast<std::size_t>(clock_); ++clock) {

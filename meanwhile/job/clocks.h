@@ -12,6 +12,10 @@
 //
 // A worker adds its own moves that an answer lacks, and what it takes those of others to be
 // (tables/foresight.h). Which clocks every read saw is recorded.
+//
+// A worker that is two clocks or more behind when half of the workers have done their last clock
+// rests at its last ones: it moves nothing there. The others need not wait for it, and the model is
+// not pulled to the optimum of one worker's rows by moves that no others answer.
 // Memory: the model seven times, of it three times as moves under way, whatever the staleness.
 #pragma once
 
@@ -53,9 +57,10 @@ class Clocks {
 
   // Begins a stretch: all workers have the same model, which is the first one of its moves.
   void begin();
-  // Does a clock. `votes`: this worker's, which travel with it. THROWS what the learner and the
+  // Does a clock, or rests until `end`, the number of clocks of all stretches that done() comes to
+  // at most. `votes`: this worker's, which travel with it. THROWS what the learner and the
   // transport throw.
-  void work(const Votes& votes);
+  void work(const Votes& votes, std::int64_t end);
   // Ends a stretch: waits until all workers have done as many clocks, and looks at the model with
   // all of their moves. Returns what was read in it. Collective.
   tables::Stretch drain();
@@ -102,10 +107,16 @@ class Clocks {
 
   Slice slice(int worker) const { return tables::ReadsLog::slice(size_, worker, workers_); }
   bool may_start() const;
+  bool may_rest(std::int64_t end) const;
+  void rest(std::int64_t end, const Votes& votes);
   void look();
-  void make_moves();
+  bool make_moves(std::int64_t end);
+  void count_reads();
   void choose_grid(const std::vector<std::vector<double>>& moves);
   void publish(const Votes& votes, double work_s);
+  void take_summary(int from, std::int64_t clock, const std::vector<double>& numbers,
+                    const Votes& votes);
+  void take_rest(int from, const Header& header);
   void take_update(int from, std::int64_t clock, double work_s,
                    std::span<const std::int64_t> values);
   void answer_due();
@@ -134,10 +145,11 @@ class Clocks {
   tables::Foresight foresight_;
   std::vector<std::int64_t> moved_;  // what this worker looks at
   std::vector<std::int16_t> lags_;   // of my reads: by clock, slice and source
+  std::int64_t busy_clocks_ = 0;     // clocks of this stretch that I did not rest at
   std::vector<Asked> asked_;
   std::map<std::int64_t, Summary> summaries_;  // by clock of all stretches
   std::shared_ptr<std::vector<std::int64_t>> making_;
-  std::vector<double> making_summary_;
+  std::vector<double> making_summary_, last_summary_;
   double work_s_ = 0;  // of the last clock
 
   std::vector<std::unique_ptr<Peer>> peers_;

@@ -101,6 +101,11 @@ void ReplayedLearner::begin_stretch() {
   settle_round();
 }
 
+// Clocks that a reader has worked at so far.
+std::int64_t ReplayedLearner::worked(int reader) const {
+  return std::min(readers_[static_cast<std::size_t>(reader)].clock, stretch().worked_by(reader));
+}
+
 bool ReplayedLearner::is_complete() const {
   return std::all_of(readers_.begin(), readers_.end(),
                      [&](const Reader& reader) { return reader.clock == stretch().clocks; });
@@ -252,11 +257,28 @@ void ReplayedLearner::take(const exchange::Update& total) {
       all[i] = summaries[i];
     }
     ++of.clock;
+    if (of.clock == stretch().worked_by(reader)) rest(reader);
   }
   for (int reader = 0; reader < stretch().readers; ++reader) {
     if (is_ready(reader)) look(reader);
   }
   forget();
+}
+
+// The clocks that a reader does not work at have the summaries of its last one.
+void ReplayedLearner::rest(int reader) {
+  std::int64_t& clock = readers_[static_cast<std::size_t>(reader)].clock;
+  const std::size_t S = moves_->summary_size();
+  const exchange::Range shards = shards_of(reader);
+  for (const std::vector<double> last = summaries_.at(clock - 1); clock < stretch().clocks;
+       ++clock) {
+    std::vector<double>& all = summaries_[clock];
+    all.resize(last.size(), 0);
+    for (auto i = static_cast<std::size_t>(shards.begin) * S;
+         i < static_cast<std::size_t>(shards.end) * S; ++i) {
+      all[i] = last[i];
+    }
+  }
 }
 
 // Brings a reader to what its next read saw: adds moves that came in since its last.
@@ -274,6 +296,7 @@ void ReplayedLearner::look(int reader) {
                     of.clock, reader);
       }
       for (; seen < sees; ++seen) {
+        if (seen >= stretch().worked_by(source)) continue;
         const Numbers& move = *kept_.at({source, seen});
         tables::add_exactly(std::span(move).subspan(part.begin, part.size()),
                             std::span(of.looks_at).subspan(part.begin, part.size()));
@@ -288,7 +311,7 @@ void ReplayedLearner::forget() {
   std::erase_if(kept_, [&](const auto& kept) {
     const int source = kept.first.first;
     const std::int64_t clock = kept.first.second;
-    const std::int64_t done = readers_[static_cast<std::size_t>(source)].clock;
+    const std::int64_t done = worked(source);
     if (clock >= done - tables::kForeseen) return false;
     return std::all_of(readers_.begin(), readers_.end(), [&](const Reader& reader) {
       for (auto at = static_cast<std::size_t>(source); at < reader.cut.size();

@@ -75,6 +75,8 @@ class ReplayedLearner final : public RoundLearner {
   void end_stretch();
   void settle_round();
   void take(const exchange::Update& total);
+  void rest(int reader);
+  std::int64_t worked(int reader) const;
   void look(int reader);
   void forget();
   tables::Foresight foresight_of(std::size_t reader) const;

@@ -60,23 +60,24 @@ void ReplayedLearner::put_state(State& state) const {
 
 void ReplayedLearner::restore_foresight(const data::SafetensorsFile& file, std::size_t reader) {
   Reader& of = readers_[reader];
+  const std::int64_t clocks = worked(static_cast<int>(reader));
   const auto tensor = [&](const char* name) {
     return file.tensor(fmt::format("carried/replay.{}.{}", name, reader));
   };
   const auto looked_at = tensor("foresight").as<std::int64_t>();
   const auto pull = tensor("pull").as<float>(), size = tensor("size").as<float>();
   const auto expected = static_cast<std::size_t>(log_->size());
-  if (looked_at.size() != (of.clock > 0 ? expected : 0) || pull.size() != expected ||
+  if (looked_at.size() != (clocks > 0 ? expected : 0) || pull.size() != expected ||
       size.size() != expected) {
     throw Error(ErrorKind::kInput, "the foresight of reader {} is not of {} numbers", reader,
                 expected);
   }
-  tables::Foresight::State state{of.clock,
+  tables::Foresight::State state{clocks,
                                  {looked_at.begin(), looked_at.end()},
                                  {},
                                  {pull.begin(), pull.end()},
                                  {size.begin(), size.end()}};
-  for (auto clock = std::max<std::int64_t>(0, of.clock - tables::kForeseen); clock < of.clock;
+  for (auto clock = std::max<std::int64_t>(0, clocks - tables::kForeseen); clock < clocks;
        ++clock) {
     const auto move = kept_.find({static_cast<int>(reader), clock});
     if (move == kept_.end()) {

@@ -11,7 +11,8 @@ namespace meanwhile::tables {
 
 namespace {
 
-constexpr float kKeptSecant = 0.5F;  // of a secant, each clock
+constexpr float kKeptSecant = 0.5F;      // of a secant, each clock
+constexpr double kNeedsNone = 0.381966;  // (3 - sqrt(5)) / 2: a root of the share
 
 }  // namespace
 
@@ -46,9 +47,8 @@ void Foresight::learn(std::span<const std::int64_t> looked_at, Move move) {
 double Foresight::share(std::size_t number) const {
   const double pull = state_.pull[number], size = state_.size[number];
   if (size == 0) return 1;
-  if (!(pull > size / 4)) return 0;
   const double part = pull < size ? pull / size : 1;
-  return (2 * std::sqrt(part) - 1) / part;
+  return part > kNeedsNone ? 3 - part - 1 / part : 0;
 }
 
 void Foresight::add(std::span<const std::int64_t> cut, std::size_t begin,

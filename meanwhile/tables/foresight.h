@@ -3,16 +3,17 @@
 // that clock. A model with such moves in it is near the one that rounds would have, and steps from
 // it may be whole. A later read sees the moves themselves: what was foreseen is in no sum.
 //
-// A reader's own rows pull the model towards their own optimum, so that foreseen moves cost rounds
-// where a clock is a small part of the way to the optimum. There a lag does no harm, and helps as
-// momentum does. So each number takes a share of what was foreseen. With a the part of the way
-// that a clock goes, and share f, the error of a model that lags one clock is multiplied by z:
+// A reader's own rows pull the model towards their own optimum, so that foreseen moves cost rounds.
+// Each number therefore takes the least share of them with which its error decays as fast as in
+// rounds. With a the part of the way to the optimum that a clock goes, and share f, the error of a
+// model that lags one clock is multiplied each clock by a root of
 //
-//   z^2 - (1 - f a) z + (1 - f) a = 0        f = (2 sqrt(a) - 1) / a, at least 0
+//   z^2 - (1 - f a) z + (1 - f) a = 0        in rounds: by 1 - a
+//   (1 - f) a = (1 - a)^2                    f = 3 - a - 1/a, at least 0
 //
-// is a square, the fastest decay without swinging. a is the secant of the reader's own moves over
-// the models that it looked at, over clocks that count half as much each clock, within 0 and 1.
-// Before two of the models differ, f is 1.
+// Below a = 0.38 a lag does no harm: it helps as momentum does. a is the secant of the reader's own
+// moves over the models that it looked at, over clocks that count half as much each clock, within 0
+// and 1. Before two of the models differ, f is 1.
 //
 // A function of what the reader saw and of its own moves alone, so that it can be replayed.
 #pragma once

@@ -28,11 +28,24 @@ Json header_of(const ReadsLog& log) {
                          {"readers", stretch.readers},
                          {"clocks", stretch.clocks}});
     if (stretch.whole) stretches.back()["whole"] = true;
+    if (!stretch.worked.empty()) stretches.back()["worked"] = stretch.worked;
   }
   return {
       {"learner", run.learner}, {"parameters", run.parameters}, {"data_sha256", run.data_sha256},
       {"seed", run.seed},       {"shards", run.shards},         {"staleness", log.staleness()},
       {"size", log.size()},     {"stretches", stretches}};
+}
+
+// A reader rests at the end, never at all clocks, and not all readers rest.
+void check_worked(const Stretch& stretch) {
+  if (stretch.worked.empty()) return;
+  const auto [least, most] = std::minmax_element(stretch.worked.begin(), stretch.worked.end());
+  if (std::ssize(stretch.worked) == stretch.readers && *least >= 1 && *most == stretch.clocks) {
+    return;
+  }
+  throw Error(ErrorKind::kInput, "{} readers worked at {} clocks, of {} readers and {} clocks",
+              stretch.worked.size(), fmt::join(stretch.worked, ", "), stretch.readers,
+              stretch.clocks);
 }
 
 // Every lag is one that the rule allows.
@@ -45,14 +58,17 @@ void check(const ReadsLog& log, const Stretch& stretch) {
     throw Error(ErrorKind::kInput, "a stretch of {} clocks has {} lags", stretch.clocks,
                 stretch.lags.size());
   }
+  check_worked(stretch);
   for (std::int64_t clock = 0; clock < stretch.clocks; ++clock) {
     for (int reader = 0; reader < stretch.readers; ++reader) {
+      const bool rests = clock >= stretch.worked_by(reader);
       for (int slice = 0; slice < stretch.slices(); ++slice) {
         const std::size_t at = stretch.place(clock, reader, slice);
         for (std::size_t source = 0; source < R; ++source) {
           const std::int64_t lag = stretch.lags[at + source], seen = clock - lag;
           const bool own = source == static_cast<std::size_t>(reader);
-          if (lag <= log.staleness() && seen >= 0 && seen <= stretch.clocks && (!own || lag == 0)) {
+          if (lag <= log.staleness() && seen >= 0 && seen <= stretch.clocks &&
+              ((!own && !rests) || lag == 0)) {
             continue;
           }
           throw Error(ErrorKind::kInput,
@@ -108,6 +124,7 @@ ReadsLog ReadsLog::read(std::span<const std::byte> bytes, const std::string& nam
         throw Error(ErrorKind::kInput, "{} readers of {} shards", stretch.readers, log.run_.shards);
       }
       stretch.whole = said.value("whole", false);
+      if (said.contains("worked")) said["worked"].get_to(stretch.worked);
       const std::size_t most = (lags.size() - at) / stretch.clock_size();
       if (stretch.clocks < 0 || static_cast<std::size_t>(stretch.clocks) > most) {
         throw Error(ErrorKind::kInput, "names more clocks than it holds");
@@ -136,6 +153,7 @@ namespace {
 template <class Use>
 void each_stale(const Stretch& stretch, std::int64_t clock, const Use& use) {
   for (int reader = 0; reader < stretch.readers; ++reader) {
+    if (clock >= stretch.worked_by(reader)) continue;
     for (int slice = 0; slice < stretch.slices(); ++slice) {
       const std::size_t at = stretch.place(clock, reader, slice);
       for (int source = 0; source < stretch.readers; ++source) {
@@ -166,7 +184,10 @@ std::vector<std::int64_t> staleness_histogram(const ReadsLog& log) {
 }
 
 Waits waits_of(const Stretch& stretch, std::int64_t clock) {
-  Waits waits{stretch.readers, 0};
+  Waits waits;
+  for (int reader = 0; reader < stretch.readers; ++reader) {
+    waits.clocks += clock < stretch.worked_by(reader) ? 1 : 0;
+  }
   int last = -1;  // reader that was counted
   each_stale(stretch, clock, [&](int reader, std::int64_t stale) {
     if (stale == 0 || reader == last) return;

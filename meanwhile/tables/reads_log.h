@@ -22,10 +22,16 @@ namespace meanwhile::tables {
 struct Stretch {
   double grid = 1;                 // of its moves: see fixed_point.h
   int readers = 1;                 // a run that is resumed may have others
-  std::int64_t clocks = 0;         // that every reader did
+  std::int64_t clocks = 0;         // that every reader did, or rested at
   std::vector<std::int16_t> lags;  // clock - clocks seen, by clock, reader, slice and source
   bool whole = false;              // moves are read whole: the model is one slice
+  // Clocks that each reader worked at. At those after them it moved nothing, and had the summaries
+  // of its last one; their lags are 0. Empty: all readers worked at all clocks.
+  std::vector<std::int64_t> worked = {};
 
+  std::int64_t worked_by(int reader) const {
+    return worked.empty() ? clocks : worked[static_cast<std::size_t>(reader)];
+  }
   int slices() const { return whole ? 1 : readers; }
   // Lags of a clock.
   std::size_t clock_size() const { return place(1, 0, 0); }

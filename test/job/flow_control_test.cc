@@ -87,8 +87,8 @@ std::size_t most_updates_in_flight(int staleness, std::int64_t clocks) {
       base::ThreadPool pool(1);
       Clocks of(transport, moves, pool, kWorkers, staleness);
       of.begin();
-      for (std::int64_t clock = 0; clock < clocks + 2; ++clock) {
-        of.work({});
+      while (of.done() < clocks + 2) {
+        of.work({}, clocks + 2);
         if (rank == 0) ++done;
       }
       of.drain();

@@ -252,6 +252,26 @@ TEST(Staleness, ARunWithCheckpointsIsReplayedToo) {
   EXPECT_EQ(replayed(given, run.log, 2), run.result.model_sha256);
 }
 
+// The record of a run of 3 workers, as it would be had the last one rested at the last clocks.
+TEST(Staleness, ARunInWhichAWorkerRestedIsReplayedByAnyNumberOfWorkers) {
+  const base::Json given = parameters(10);
+  const Fresh run = fresh(given, 3, 4);
+  ASSERT_EQ(run.log.stretches().size(), 1u);
+  tables::Stretch stretch = run.log.stretches().front();
+  stretch.worked = {10, 10, 7};
+  for (std::int64_t clock = 7; clock < 10; ++clock) {
+    const std::size_t at = stretch.place(clock, 2, 0);
+    std::fill_n(stretch.lags.begin() + static_cast<std::ptrdiff_t>(at), 9, std::int16_t{0});
+  }
+  tables::ReadsLog made(run.log.run(), run.log.staleness(), run.log.size());
+  made.add(stretch);
+  const tables::ReadsLog log = tables::ReadsLog::read(made.bytes(), "reads.bin");
+  std::set<std::string> models;
+  for (const int again : {1, 2, 3, 8}) models.insert(replayed(given, log, again));
+  EXPECT_EQ(models.size(), 1u);
+  EXPECT_EQ(models.count(run.result.model_sha256), 0u);
+}
+
 TEST(Staleness, ARunThatConvergesEarlyIsReplayedToo) {
   const base::Json given = parameters(80, 0.02);
   const Fresh run = fresh(given, 3, 2);

@@ -75,12 +75,12 @@ double share_after_clocks_of(double part) {
   return static_cast<double>(foreseen(foresight, {3, 2}, 1)[0]) / static_cast<double>(move[0]);
 }
 
-// A clock that goes all the way needs all that is missing; one that goes a quarter of it gains by
-// a lag.
-TEST(Foresight, TakesTheShareThatDecaysFastest) {
+// A clock that goes all the way needs all that is missing; one that goes a third of it gains by a
+// lag.
+TEST(Foresight, TakesTheShareThatDecaysAsRoundsDo) {
   EXPECT_NEAR(share_after_clocks_of(1), 1, 1e-3);
-  EXPECT_NEAR(share_after_clocks_of(0.5), 2 * (std::sqrt(2.0) - 1), 1e-3);
-  EXPECT_EQ(share_after_clocks_of(0.25), 0);
+  EXPECT_NEAR(share_after_clocks_of(0.5), 0.5, 1e-3);
+  EXPECT_EQ(share_after_clocks_of(0.37), 0);
   EXPECT_EQ(share_after_clocks_of(0.1), 0);
   EXPECT_EQ(share_after_clocks_of(-0.5), 0) << "a move away from the optimum is not repeated";
 }

@@ -63,6 +63,39 @@ TEST(ReadsLog, AStretchOfOneSliceIsReadBackWhole) {
   EXPECT_EQ(waits_of(read).saved, 1);
 }
 
+// Two readers, three clocks; `worked` by each.
+ReadsLog rested(std::vector<std::int64_t> worked) {
+  ReadsLog log({"svm", "{}", "abc", 7, 2}, 2, 11);
+  Stretch stretch{1, 2, 3, std::vector<std::int16_t>(24, 0)};
+  stretch.worked = std::move(worked);
+  log.add(stretch);
+  return log;
+}
+
+TEST(ReadsLog, AReaderThatRestedIsReadBackAndReadsNothing) {
+  const ReadsLog log = rested({3, 1});
+  const ReadsLog read = ReadsLog::read(log.bytes(), "reads.bin");
+  EXPECT_EQ(read.stretches()[0].worked, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_EQ(read.stretches()[0].worked_by(1), 1);
+  EXPECT_EQ(read.bytes(), log.bytes());
+  EXPECT_EQ(staleness_histogram(read), (std::vector<std::int64_t>{8}));
+  EXPECT_EQ(waits_of(read).clocks, 4);
+}
+
+TEST(ReadsLog, RestsThatNoRunHasAreRefused) {
+  for (const std::vector<std::int64_t>& worked :
+       {std::vector<std::int64_t>{3}, {3, 0}, {2, 1}, {4, 3}, {3, -1}, {3, 3, 3}}) {
+    EXPECT_THAT(input_error_of([&] { ReadsLog::read(rested(worked).bytes(), "reads.bin"); }),
+                HasSubstr("worked at"));
+  }
+  ReadsLog log({"svm", "{}", "abc", 7, 2}, 2, 11);
+  Stretch stretch = rested({3, 1}).stretches()[0];
+  stretch.lags[stretch.place(2, 1, 0)] = 1;
+  log.add(stretch);
+  EXPECT_THAT(input_error_of([&] { ReadsLog::read(log.bytes(), "reads.bin"); }),
+              HasSubstr("does not allow"));
+}
+
 TEST(ReadsLog, EveryFlippedBitIsRefused) {
   const std::vector<std::byte> bytes = some_log().bytes();
   for (std::size_t i = 0; i < bytes.size(); ++i) {

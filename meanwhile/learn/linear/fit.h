@@ -98,6 +98,7 @@ struct Fit {
   LateSteps late_steps;  // where lag is 1
   // Where workers look at different models: the mean penalty of these, which all workers know.
   std::optional<double> mean_penalty;
+  bool has_fresh_reads() const { return mean_penalty.has_value(); }
   bool done = false;  // nothing is left to absorb
 
   // Settles what parameters and labels say of the problem; the rest comes with the statistics.

@@ -107,7 +107,10 @@ bool still_falls(Fit& fit, double objective) {
   if (recent.size() > kRecent) recent.erase(recent.begin());
   if (recent.size() < kRecent) return true;
   const double lowest = *std::min_element(recent.begin() + 1, recent.end());
-  return recent.front() - lowest > fit.parameters.tol * std::abs(lowest);
+  const double fell = recent.front() - lowest;
+  // A clock of fresh reads is of models that are several rounds apart, so that its objective may
+  // rise after workers that were behind. It has not converged then.
+  return (fit.has_fresh_reads() ? std::abs(fell) : fell) > fit.parameters.tol * std::abs(lowest);
 }
 
 }  // namespace meanwhile::learn::linear

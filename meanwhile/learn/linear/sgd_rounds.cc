@@ -57,6 +57,14 @@ bool still_moves(Fit& fit) {
   return *std::max_element(recent.begin(), recent.end()) > fit.parameters.tol;
 }
 
+// Whether steps are too long. The objective of fresh reads also rises after workers that were
+// behind: there it must be above all of the last rounds.
+bool has_risen(const Fit& fit, double objective, double before) {
+  const auto& recent = fit.progress.recent;
+  if (!fit.has_fresh_reads() || recent.empty()) return objective > before;
+  return objective > *std::max_element(recent.begin(), recent.end());
+}
+
 StageName after_step(Fit& fit, double objective) {
   Progress& progress = fit.progress;
   const Parameters& parameters = fit.parameters;
@@ -73,7 +81,8 @@ StageName after_step(Fit& fit, double objective) {
     // Losses of a pass are those on the way, the penalty is that of the start: too small in the
     // first round to be compared with.
     if (progress.stage_round == 1) return progress.stage;
-    if (progress.stage_round > 2 && objective > before && parameters.learning_rate == 0) {
+    if (progress.stage_round > 2 && parameters.learning_rate == 0 &&
+        has_risen(fit, objective, before)) {
       progress.rate /= 2;
     }
   }
