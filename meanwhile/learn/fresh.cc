@@ -237,7 +237,7 @@ void FreshReader::settle(const std::vector<double>& summary) {
   ended_ = outcome.done() || learner_.moves() != &moves_;
 }
 
-// What the next read looks at.
+// The numbers that the next read looks at.
 std::vector<std::int64_t> FreshReader::sees() const {
   std::vector<std::int64_t> sees = looks_at_;
   foresight_.add(taken_, 0, sees);

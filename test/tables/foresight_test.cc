@@ -22,7 +22,7 @@ Numbers foreseen(const Foresight& foresight, const Numbers& cut, std::size_t siz
   return to;
 }
 
-// What a reader foresees that has looked at one model in all clocks and moved the same.
+// A reader that has looked at one model in all clocks and moved the same: the moves it foresees.
 Numbers foreseen(const Numbers& cut, std::size_t reader, int shards, std::int64_t clocks,
                  const Numbers& move) {
   Foresight foresight(move.size(), reader, static_cast<int>(cut.size()), shards);
