@@ -13,6 +13,7 @@
 #include "meanwhile/job/votes.h"
 #include "meanwhile/learn/table_state.h"
 #include "meanwhile/tables/slice_files.h"
+#include "meanwhile/tables/wanted_rows.h"
 #include "meanwhile/transport/collect.h"
 
 namespace meanwhile::job {
@@ -23,27 +24,8 @@ using base::now_s;
 
 namespace {
 
-// The tensor of a state that has the digest of every slice; so the hash of a model covers its
-// tables.
-constexpr char kDigests[] = "tables";
 // Slices in memory take this part of the memory limit; so does what was added to them.
 constexpr std::int64_t kStorePart = 8;
-
-base::Json json_of(const tables::TableSet& set) {
-  base::Json all = base::Json::array();
-  constexpr const char* kNumbers[] = {"int32", "int64", "fixed", "float64"};
-  for (std::size_t t = 0; t < set.tables.size(); ++t) {
-    const tables::Table& table = set.tables[t];
-    all.push_back({{"name", table.name},
-                   {"rows", table.rows},
-                   {"width", table.width},
-                   {"number", kNumbers[static_cast<std::size_t>(table.number)]},
-                   {"grid", table.grid},
-                   {"sparse", table.sparse},
-                   {"slices", set.slices[t].count()}});
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -109,7 +91,7 @@ void TableEngine::restore() {
                 options_.resumed_from.string());
   }
   tables::restore_slices(*set_, *store_, options_.resumed_from.parent_path() / saved->folder,
-                         state.tensor(kDigests).as<std::int64_t>());
+                         state.tensor(tables::kDigests).as<std::int64_t>());
 }
 
 void TableEngine::fail(ErrorKind kind, std::string_view what) noexcept {
@@ -123,10 +105,10 @@ std::string TableEngine::where(std::int64_t number) const {
 learn::State TableEngine::state() const {
   learn::State state = learner_.state();
   learn::put_table(state, part_.data.table.get());
-  state.learned[kDigests] = data::tensor_of<std::int64_t>(
+  state.learned[tables::kDigests] = data::tensor_of<std::int64_t>(
       digests_, {set_->count(), static_cast<std::int64_t>(tables::kDigestWords)});
   if (!state.about.is_object()) state.about = base::Json::object();
-  state.about["tables"] = json_of(*set_);
+  state.about["tables"] = tables::json_of(*set_);
   return state;
 }
 

@@ -2,11 +2,10 @@
 // of seven bits; the answer has the rows in this order, without their numbers.
 #include "meanwhile/tables/courier.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/tables/wanted_rows.h"
 #include "meanwhile/transport/collect.h"
 
 namespace meanwhile::tables {
@@ -34,12 +33,6 @@ std::uint64_t get_gap(Unpacker& from) {
   throw Error(ErrorKind::kFailed, "a message asks for no row");
 }
 
-// Rows of a slice that are asked for: where they are among those held.
-struct Asked {
-  int table = 0, slice = 0;
-  std::vector<std::size_t> at;
-};
-
 }  // namespace
 
 Courier::Courier(transport::Transport* transport, const TableSet& set, SliceStore& store)
@@ -58,55 +51,22 @@ void Courier::keep(const Wants& wants) {
 
 std::unique_ptr<HeldRows> Courier::fetch(std::span<const Wants> wants) {
   auto held = std::make_unique<HeldRows>();
-  std::size_t widest = 0;
-  std::vector<std::vector<Asked>> asked(static_cast<std::size_t>(workers()));  // of each owner
-  for (std::size_t t = 0; t < set_.tables.size(); ++t) {
-    const Table& table = set_.tables[t];
-    const Slices& slices = set_.slices[t];
-    widest = std::max(widest, dense_row_bytes(table));
-    HeldRows::OfTable& of = held->tables.emplace_back();
-    for (const Wants& list : wants) {
-      const auto rows = list.rows(static_cast<int>(t));
-      of.rows.insert(of.rows.end(), rows.begin(), rows.end());
-    }
-    std::sort(of.rows.begin(), of.rows.end());
-    of.rows.erase(std::unique(of.rows.begin(), of.rows.end()), of.rows.end());
-    if (!of.rows.empty() && (of.rows.front() < 0 || of.rows.back() >= table.rows)) {
-      throw Error(ErrorKind::kFailed, "row {} of the table {} is wanted, which has {}",
-                  of.rows.front() < 0 ? of.rows.front() : of.rows.back(), table.name, table.rows);
-    }
-    of.values.resize(of.rows.size());
-    moved_.rows += std::ssize(of.rows);
-    std::vector<std::vector<std::size_t>> of_slice(static_cast<std::size_t>(slices.count()));
-    std::size_t next_kept = 0;
-    for (std::size_t i = 0; i < of.rows.size(); ++i) {
-      if (kept_) {
-        const HeldRows::OfTable& kept = kept_->tables[t];
-        while (next_kept < kept.rows.size() && kept.rows[next_kept] < of.rows[i]) ++next_kept;
-        if (next_kept < kept.rows.size() && kept.rows[next_kept] == of.rows[i]) {
-          of.values[i] = kept.values[next_kept];
-          continue;
-        }
-      }
-      of_slice[static_cast<std::size_t>(slices.slice_of(of.rows[i]))].push_back(i);
-    }
-    for (int slice = 0; slice < slices.count(); ++slice) {
-      std::vector<std::size_t>& at = of_slice[static_cast<std::size_t>(slice)];
-      if (at.empty()) continue;
-      asked[static_cast<std::size_t>(slices.owner_of(slice, workers()))].push_back(
-          {static_cast<int>(t), slice, std::move(at)});
-    }
+  std::vector<std::vector<SliceRows>> asked(static_cast<std::size_t>(workers()));  // of each owner
+  for (SliceRows& of : list_wanted(set_, wants, kept_.get(), *held)) {
+    const Slices& slices = set_.slices[static_cast<std::size_t>(of.table)];
+    asked[static_cast<std::size_t>(slices.owner_of(of.slice, workers()))].push_back(std::move(of));
   }
-  held->zeros.resize(widest);
-
-  for (const Asked& own : asked[static_cast<std::size_t>(rank())]) {
-    read_own(own.table, own.slice, own.at, *held);
+  for (const HeldRows::OfTable& of : held->tables) moved_.rows += std::ssize(of.rows);
+  for (const SliceRows& own : asked[static_cast<std::size_t>(rank())]) {
+    std::shared_ptr<const Slice> content = store_.read(own.table, own.slice);
+    if (content == nullptr) continue;
+    take_rows(set_, own, std::move(content), store_.is_resident(own.table, own.slice), *held);
   }
   if (transport_ == nullptr) return held;
   std::vector<Bytes> requests;
   for (int worker = 0; worker < workers(); ++worker) {
     Packer packer;
-    for (const Asked& of : asked[static_cast<std::size_t>(worker)]) {
+    for (const SliceRows& of : asked[static_cast<std::size_t>(worker)]) {
       if (worker == rank()) break;
       const auto t = static_cast<std::size_t>(of.table);
       packer.put(static_cast<std::int32_t>(of.table));
@@ -130,7 +90,7 @@ std::unique_ptr<HeldRows> Courier::fetch(std::span<const Wants> wants) {
     Bytes& message = answers[static_cast<std::size_t>(worker)];
     moved_.bytes_fetched += std::ssize(message);
     Unpacker from(message);
-    for (const Asked& of : asked[static_cast<std::size_t>(worker)]) {
+    for (const SliceRows& of : asked[static_cast<std::size_t>(worker)]) {
       const auto t = static_cast<std::size_t>(of.table);
       for (const std::size_t i : of.at) {
         held->tables[t].values[i] = get_row(from, set_.tables[t], held->arena);
@@ -140,31 +100,6 @@ std::unique_ptr<HeldRows> Courier::fetch(std::span<const Wants> wants) {
     message = {};
   }
   return held;
-}
-
-// Pointers into a slice that lies in memory, or copies of what was read from a file.
-void Courier::read_own(int table, int slice, std::span<const std::size_t> at, HeldRows& held) {
-  const auto t = static_cast<std::size_t>(table);
-  const std::shared_ptr<const Slice> content = store_.read(table, slice);
-  if (content == nullptr) return;
-  const bool stays = store_.is_resident(table, slice);
-  if (stays) held.alive.push_back(content);
-  const std::size_t size = number_bytes(set_.tables[t].number);
-  for (const std::size_t i : at) {
-    RowValues row = content->row(set_.slices[t].place_of(held.tables[t].rows[i]));
-    if (!stays) {
-      const auto count = static_cast<std::size_t>(row.count);
-      auto* const values = held.arena.take(count * size);
-      std::memcpy(values, row.values, count * size);
-      row.values = values;
-      if (row.columns != nullptr) {
-        auto* const columns = held.arena.take(count * sizeof(std::int32_t));
-        std::memcpy(columns, row.columns, count * sizeof(std::int32_t));
-        row.columns = reinterpret_cast<const std::int32_t*>(columns);
-      }
-    }
-    held.tables[t].values[i] = row;
-  }
 }
 
 Bytes Courier::answer(std::span<const std::byte> asked) {

@@ -65,7 +65,6 @@ class Courier {
   std::vector<transport::Bytes> swap(std::vector<transport::Bytes> to_each);
   int rank() const { return transport_ == nullptr ? 0 : transport_->rank(); }
   int workers() const { return transport_ == nullptr ? 1 : transport_->size(); }
-  void read_own(int table, int slice, std::span<const std::size_t> at, HeldRows& held);
   transport::Bytes answer(std::span<const std::byte> asked);
 
   transport::Transport* const transport_;
@@ -74,11 +73,5 @@ class Courier {
   std::unique_ptr<HeldRows> kept_;
   Moved moved_;
 };
-
-// The plan: bytes that a worker receives in a fetch of so many rows of other workers that are not
-// zero, at most; those of dense rows exactly, where no row has many zeros.
-inline std::int64_t fetched_bytes(const Table& table, std::int64_t rows) {
-  return rows * static_cast<std::int64_t>(4 + dense_row_bytes(table));
-}
 
 }  // namespace meanwhile::tables

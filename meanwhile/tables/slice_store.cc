@@ -1,7 +1,9 @@
 #include "meanwhile/tables/slice_store.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 #include <system_error>
 
 #include "meanwhile/base/error.h"
@@ -12,6 +14,15 @@ namespace meanwhile::tables {
 namespace fs = std::filesystem;
 using base::Error;
 using base::ErrorKind;
+
+namespace {
+
+// More than memory holds: a state that says so was not written by this program.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 36, kMostColumns = 1 << 22;
+// As states name them, in the order of Number.
+constexpr std::array<std::string_view, 4> kNumberNames = {"int32", "int64", "fixed", "float64"};
+
+}  // namespace
 
 TableSet::TableSet(std::vector<Table> of) : tables(std::move(of)) {
   for (const Table& table : tables) {
@@ -31,6 +42,7 @@ TableSet::TableSet(std::vector<Table> of) : tables(std::move(of)) {
       throw Error(ErrorKind::kUsage, "table '{}': grid: found {}, expected a power of two",
                   table.name, table.grid);
     }
+    first.push_back(static_cast<std::size_t>(count()));
     slices.emplace_back(table);
   }
 }
@@ -39,6 +51,44 @@ int TableSet::count() const {
   int count = 0;
   for (const Slices& of : slices) count += of.count();
   return count;
+}
+
+base::Json json_of(const TableSet& set) {
+  base::Json all = base::Json::array();
+  for (std::size_t t = 0; t < set.tables.size(); ++t) {
+    const Table& table = set.tables[t];
+    all.push_back({{"name", table.name},
+                   {"rows", table.rows},
+                   {"width", table.width},
+                   {"number", kNumberNames[static_cast<std::size_t>(table.number)]},
+                   {"grid", table.grid},
+                   {"sparse", table.sparse},
+                   {"slices", set.slices[t].count()}});
+  }
+  return all;
+}
+
+TableSet set_from_json(const base::Json& json) {
+  std::vector<Table> tables;
+  if (!json.is_array()) throw Error(ErrorKind::kInput, "describes no tables");
+  for (const base::Json& said : json) {
+    const auto number = std::find(kNumberNames.begin(), kNumberNames.end(),
+                                  base::text_or(said, "number", ""));
+    const std::int64_t width = base::count_or(said, "width", 0),
+                       rows = base::count_or(said, "rows", 0);
+    if (number == kNumberNames.end() || width > kMostColumns || rows > kMostRows) {
+      throw Error(ErrorKind::kInput, "describes a table of {} x {} that no run has", rows, width);
+    }
+    tables.push_back({base::text_or(said, "name", ""), rows,
+                      static_cast<std::int32_t>(width),
+                      static_cast<Number>(number - kNumberNames.begin()),
+                      base::number_or(said, "grid", 1), base::flag_or(said, "sparse", false)});
+  }
+  try {
+    return TableSet(std::move(tables));
+  } catch (const Error& e) {
+    throw Error(ErrorKind::kInput, "{}", e.what());
+  }
 }
 
 SliceStore::SliceStore(const TableSet& set, int worker, int workers, StoreOptions options)

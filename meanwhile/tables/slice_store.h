@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "meanwhile/base/file.h"
+#include "meanwhile/base/json.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/tables/slice.h"
 
@@ -20,14 +21,24 @@ namespace meanwhile::tables {
 // The tables of a learner and their set.
 struct TableSet {
   std::vector<Table> tables;
-  std::vector<Slices> slices;  // of each
+  std::vector<Slices> slices;      // of each
+  std::vector<std::size_t> first;  // of each: its first slice among those of all tables
 
   // THROWS Error(kUsage) for a table without rows or columns, a name that is no name of a file, and
   // a grid that is no power of two.
   explicit TableSet(std::vector<Table> of);
   // Slices of all tables.
   int count() const;
+  // A slice among those of all tables.
+  std::size_t index(int table, int slice) const {
+    return first[static_cast<std::size_t>(table)] + static_cast<std::size_t>(slice);
+  }
 };
+
+// The tables as the state of their learner describes them, for readers without the learner.
+base::Json json_of(const TableSet& set);
+// THROWS Error(kInput) when `json` describes no tables.
+TableSet set_from_json(const base::Json& json);
 
 // How much of the slices stays in memory, and of what was added: bytes each. The rest lies in files
 // in `folder`; with an empty one all stays in memory.

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "meanwhile/tables/wanted_rows.h"
 #include "meanwhile/transport/threads.h"
 
 namespace meanwhile::tables {
