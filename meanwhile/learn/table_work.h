@@ -34,7 +34,8 @@ class TableWork {
   virtual void wants(int shard, tables::Wants& rows) const = 0;
 
   // As RoundLearner::work(), which is not called. `update` is summed and given to absorb(); it has
-  // what all workers must know, and is small.
+  // what all workers must know, and is small; behind the blocks of update_shape() it may have
+  // others, which are the runtime's.
   virtual void work(int shard, ShardMemory& memory, const tables::View& view, tables::Delta& delta,
                     exchange::Update& update) = 0;
 };

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   static const runtime::JobRecord job = fuzz::small_job();
   store.blobs->put(job.names().state(3), *state);
   const runtime::MakeLearner make = runtime::learner_of(meanwhile::learn::standard_registry(), job);
-  runtime::ShardRunner runner(*store.blobs, job, make, 1);
+  runtime::ShardRunner runner(*store.blobs, job, make, 1, 0);
   fuzz::outcome([&] {
     if (!runner.catch_up()) return;
     if (runner.rounds() < 0 || runner.rounds() > 3) fuzz::fail("rounds that were never done");

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/base/error.h"
@@ -20,8 +21,23 @@ struct TableParameters {
   std::int64_t max_iter = 5;
   std::int64_t words = 1000;
   std::int32_t width = 8;
-  bool all_kinds = true;  // false: one dense table of int64
+  bool all_kinds = true;   // false: one dense table of int64
+  bool remembers = false;  // shards have memory: how many words they have read
 };
+
+// Words that are frequent at the beginning, as words are.
+inline data::Dataset word_data(std::int64_t words) {
+  base::Buffer<float> values(97 * 6);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t all = static_cast<std::size_t>(words);
+    const std::size_t drawn = i * 2654435761U % 10'007 * all / 10'007;
+    values[i] = static_cast<float>(drawn * drawn / all);
+  }
+  data::Dataset data;
+  const auto view = data::own(data, std::move(values));
+  data.x = data::Dense<float>{view.data(), 97, 6};
+  return data;
+}
 
 class TableLearner final : public learn::RoundLearner, public learn::TableWork {
  public:
@@ -38,9 +54,10 @@ class TableLearner final : public learn::RoundLearner, public learn::TableWork {
 
   std::vector<tables::Table> tables() const override {
     using tables::Number;
-    const auto& [max_iter, words, width, all] = parameters_;
+    const std::int64_t words = parameters_.words;
+    const std::int32_t width = parameters_.width;
     std::vector<tables::Table> tables = {{.name = "counts", .rows = words, .width = width}};
-    if (!all) return tables;
+    if (!parameters_.all_kinds) return tables;
     tables.push_back({"pairs", words, width, Number::kInt32, 1, true});
     tables.push_back({"reals", words, width, Number::kFloat64, 1, false});
     tables.push_back({"real-pairs", words, width, Number::kFloat64, 1, true});
@@ -57,19 +74,25 @@ class TableLearner final : public learn::RoundLearner, public learn::TableWork {
   exchange::UpdateShape update_shape() const override {
     return {{.rows = 1, .element = exchange::Element::kInt64}};
   }
+  learn::MemoryShape memory_shape(int /*shard*/) const override {
+    if (!parameters_.remembers) return {};
+    return {{"read", "I64", {1}}};
+  }
   void work(int /*shard*/, learn::ShardMemory& /*memory*/, exchange::Update& /*update*/) override {
     throw base::Error(base::ErrorKind::kFailed, "the words need their tables");
   }
 
-  void work(int shard, learn::ShardMemory& /*memory*/, const tables::View& view,
-            tables::Delta& delta, exchange::Update& update) override {
+  void work(int shard, learn::ShardMemory& memory, const tables::View& view, tables::Delta& delta,
+            exchange::Update& update) override {
     if (on_work) on_work(shard);
     std::int64_t seen = 0;
+    const std::int64_t read =
+        parameters_.remembers ? memory.tensor<std::int64_t>("read")[0] : std::int64_t{0};
     each_word(shard, [&](std::int64_t word) {
       ++seen;
       std::int64_t held = 0;
       for (const std::int64_t value : view.row<std::int64_t>(kCounts, word)) held += value;
-      const auto column = static_cast<std::int32_t>((held + rounds) % parameters_.width);
+      const auto column = static_cast<std::int32_t>((held + rounds + read) % parameters_.width);
       delta.add<std::int64_t>(kCounts, word, column, 1);
       if (!parameters_.all_kinds) return;
       // Pairs move from column to column: what becomes zero goes away.
@@ -91,6 +114,7 @@ class TableLearner final : public learn::RoundLearner, public learn::TableWork {
       delta.add<std::int64_t>(kFixedPoint, word, column, fixed / 1000 + (std::int64_t{1} << 19));
     });
     update.dense<std::int64_t>(0)[0] += seen;
+    if (parameters_.remembers) memory.tensor<std::int64_t>("read")[0] += seen;
   }
 
   learn::Outcome absorb(const exchange::Update& total) override {

@@ -40,19 +40,6 @@ std::vector<Way> all_table_ways() {
   return {{1, 1}, {1, 3}, {2, 1, Exchange::kAllreduce, 8 * 4096}, {3, 2, Exchange::kTree}, {8, 1}};
 }
 
-// Words that are frequent at the beginning, as words are.
-data::Dataset documents() {
-  base::Buffer<float> values(97 * 6);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t drawn = i * 2654435761U % 10'007 * kWords / 10'007;
-    values[i] = static_cast<float>(drawn * drawn / kWords);
-  }
-  data::Dataset data;
-  const auto view = data::own(data, std::move(values));
-  data.x = data::Dense<float>{view.data(), 97, 6};
-  return data;
-}
-
 TrainResult train_tables(const data::Dataset& data, const Way& way, RunDirectory* run,
                          std::int64_t stop_after = 0, double checkpoint_seconds = 1e9) {
   const data::Part part = data::whole(data, kTableShards, 3, 1);
@@ -103,7 +90,7 @@ TrainResult train_tables(const data::Dataset& data, const Way& way, RunDirectory
 }
 
 TEST(Tables, GiveTheSameBitsForEveryNumberOfThreadsAndWorkers) {
-  const data::Dataset data = documents();
+  const data::Dataset data = word_data(kWords);
   const std::string expected = train_tables(data, {1, 1}, nullptr).model_sha256;
   for (const Way& way : all_table_ways()) {
     RunDirectory run = RunDirectory::create(fresh_path("run"));
@@ -113,7 +100,7 @@ TEST(Tables, GiveTheSameBitsForEveryNumberOfThreadsAndWorkers) {
 }
 
 TEST(Tables, AreResumedToTheSameBitsAfterAnInterruptInEveryRound) {
-  const data::Dataset data = documents();
+  const data::Dataset data = word_data(kWords);
   const std::string expected = train_tables(data, {1, 1}, nullptr).model_sha256;
   const std::vector<Way> ways = all_table_ways();
   for (std::int64_t round = 1; round < kTableRounds - 1; ++round) {
@@ -130,7 +117,7 @@ TEST(Tables, AreResumedToTheSameBitsAfterAnInterruptInEveryRound) {
 
 // The counts again, with a map and one loop.
 TEST(Tables, HoldWhatOneLoopCounts) {
-  const data::Dataset data = documents();
+  const data::Dataset data = word_data(kWords);
   const auto& x = std::get<data::Dense<float>>(data.x);
   std::map<std::int64_t, std::vector<std::int64_t>> counts;
   for (std::int64_t round = 0; round < kTableRounds; ++round) {
@@ -170,7 +157,7 @@ TEST(Tables, HoldWhatOneLoopCounts) {
 }
 
 TEST(Tables, ThatAreMissingOrForeignAreRefused) {
-  const data::Dataset data = documents();
+  const data::Dataset data = word_data(kWords);
   RunDirectory run = RunDirectory::create(fresh_path("run"));
   train_tables(data, {2, 1}, &run, 1, 0);
   const fs::path state = run.newest_state();
@@ -188,7 +175,7 @@ TEST(Tables, ThatAreMissingOrForeignAreRefused) {
 }
 
 TEST(Tables, WhatAShardThrowsAllWorkersThrow) {
-  const data::Dataset data = documents();
+  const data::Dataset data = word_data(kWords);
   const data::Part part = data::whole(data, kTableShards, 3, 1);
   transport::ThreadGroup group(3, 20);
   std::vector<std::string> said(3);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,10 +19,13 @@
 #include "meanwhile/learn/lagged.h"
 #include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/linear/linear.h"
+#include "meanwhile/learn/metadata.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/result.h"
+#include "meanwhile/runtime/storage/slice_versions.h"
 #include "meanwhile/runtime/storage/submit.h"
 #include "meanwhile/runtime/storage/worker.h"
+#include "test/job/table_learner.h"
 #include "test/job/toy_learner.h"
 #include "test/learn/lda_data.h"
 #include "test/runtime/moving_learner.h"
@@ -111,6 +115,13 @@ inline Kind moving(const MovingParameters& parameters, int staleness) {
   kind.staleness = staleness;
   kind.moving = parameters;
   return kind;
+}
+
+// A learner with tables.
+inline Kind word_tables(const job::TableParameters& parameters) {
+  return {parameters.remembers ? "tables, memory" : "tables",
+          [=] { return std::make_unique<job::TableLearner>(parameters); },
+          job::word_data(parameters.words)};
 }
 
 // One start, unless `parameters` say how many.
@@ -226,6 +237,14 @@ struct Job {
     const job::TrainResult result = job::train(*learner, part, options);
     expected = result.model_sha256;
     rounds = result.rounds;
+    if (dynamic_cast<const job::TableLearner*>(learner.get()) == nullptr) return;
+    // Each round, a shard reads the words of its rows.
+    for (const data::Shard& shard : part.shards) {
+      if (learner->memory_shape(shard.index).empty()) continue;
+      const std::int64_t read = rounds * shard.rows * data::cols(part.data.x);
+      expected_memory.push_back(
+          data::sha256({{"read", data::tensor_of<std::int64_t>({&read, 1}, {1})}}));
+    }
   }
 
   Submitted submit(OpenPlace& opened, double lease_s = 2) const {
@@ -347,6 +366,34 @@ inline std::vector<std::string> memory_of_model(storage::BlobStore& blobs, const
   return hashes;
 }
 
+// The slices at the store that are not those of the model, and those of the model that are not
+// there.
+inline std::vector<std::string> wrong_slices(storage::BlobStore& blobs, const JobRecord& record,
+                                             const data::SafetensorsFile& model,
+                                             base::Clock& clock) {
+  const Names names = record.names();
+  std::set<std::string> left;
+  for (const storage::BlobInfo& blob : blobs.list(names.tables())) left.insert(blob.name);
+  std::vector<std::string> wrong;
+  if (model.has(tables::kDigests)) {
+    const base::Json about = learn::metadata_json(model, "about", "a model");
+    const tables::TableSet set = tables::set_from_json(about.at("tables"));
+    const SliceVersions versions(model);
+    for (std::size_t t = 0; t < set.tables.size(); ++t) {
+      for (int slice = 0; slice < set.slices[t].count(); ++slice) {
+        const SliceVersion version = versions.at(set.index(static_cast<int>(t), slice));
+        if (version.is_zero()) continue;
+        const std::string name = names.slice(set.tables[t].name, slice, version.step);
+        const Sealed blob = result_blob(blobs, name, clock);
+        if (tables::digest_of(blob.file.tensors()) != version.digest) wrong.push_back(name);
+        left.erase(name);
+      }
+    }
+  }
+  wrong.insert(wrong.end(), left.begin(), left.end());
+  return wrong;
+}
+
 // That the job has ended as it must: the model, and nothing left but the result.
 inline void expect_result(const Place& place, const Job& job, const JobRecord& record) {
   const auto opened = place.open();
@@ -361,12 +408,14 @@ inline void expect_result(const Place& place, const Job& job, const JobRecord& r
   const auto model = data::SafetensorsFile(result->model, "model");
   EXPECT_EQ(job::rounds_of(model), job.rounds);
   EXPECT_EQ(memory_of_model(*opened->store.blobs, record, clock), job.expected_memory);
+  EXPECT_EQ(wrong_slices(*opened->store.blobs, record, model, clock), std::vector<std::string>());
   const Names names = record.names();
   for (const std::string& name : place.blobs()) {
     if (name.starts_with("probe/")) continue;  // of who died while it tried the store
     EXPECT_TRUE(name == Names::job() || name == names.result() || name == names.model() ||
                 name == names.metrics() || name == names.recorded_reads() ||
-                name.starts_with(names.model_memories()) || name.starts_with(names.usages()))
+                name.starts_with(names.model_memories()) || name.starts_with(names.usages()) ||
+                name.starts_with(names.tables()))
         << job.kind.name << ": " << name << " is left behind";
   }
   EXPECT_EQ(place.messages(), 0);

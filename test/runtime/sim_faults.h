@@ -49,10 +49,11 @@ struct FaultModel {
   double cut = 0;     // of gets: the end of the bytes is missing
   double damage = 0;  // of updates, sums and totals: damaged or removed at the store
   bool damage_totals = true;
-  double twice = 0;   // of messages: pushed twice
-  double lost = 0;    // of the first messages: lost with a queue
-  double undead = 0;  // of removals of messages: the message comes back
-  double drift = 0;   // clocks of workers run so much faster or slower, at most
+  std::string ruin = {};  // blobs whose name contains this text are gone as soon as they are put
+  double twice = 0;       // of messages: pushed twice
+  double lost = 0;        // of the first messages: lost with a queue
+  double undead = 0;      // of removals of messages: the message comes back
+  double drift = 0;       // clocks of workers run so much faster or slower, at most
   // The first worker that is about to put, push or remove where the name, or the operation,
   // contains this text stands still for freeze_s.
   std::string freeze = {};

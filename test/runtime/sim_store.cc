@@ -159,9 +159,14 @@ class SimBlobs final : public storage::BlobStore {
   SimLink& link_;
 };
 
-// Damages what the system promises to make again, some time after it was put.
+// Damages what the system promises to make again, some time after it was put; ruins what it does
+// not.
 void SimBlobs::damage(const std::string& name) {
   SimWorld& world = *link_.world;
+  if (!world.faults.ruin.empty() && name.find(world.faults.ruin) != name.npos) {
+    items().erase(name);
+    return;
+  }
   if (world.faults.damage == 0 || name.find("/rounds/") == name.npos) return;
   if (!world.faults.damage_totals && name.ends_with("/total")) return;
   if (!link_.chance(world.faults.damage)) return;

@@ -72,6 +72,7 @@ class Run {
       SimWorker& worker = world_.start(record_, fmt::format("w{}", number), make());
       worker.options.timeout_s = kTimeoutSeconds;
       worker.options.polls_per_task_s = plan_.polls_per_s;
+      worker.options.memory_limit_bytes = plan_.memory_limit_bytes;
       if (world_.random.chance(plan_.slow_workers)) {
         worker.work_factor = world_.random.between(1, 20);
       }
@@ -93,6 +94,8 @@ class Run {
         memory->on_work = spend;
       } else if (auto* moving = dynamic_cast<MovingLearner*>(&learner)) {
         moving->on_work = spend;
+      } else if (auto* words = dynamic_cast<job::TableLearner*>(&learner)) {
+        words->on_work = [spend](int) { spend(); };
       }
     });
   }
@@ -155,6 +158,12 @@ class Run {
       if (result) expected = job_.job.expected_of(*result, run_.findings);
       if (result) run_.model = result->ended.value("model_sha256", "");
       if (result) check_metrics(*result);
+      if (result) {
+        const data::SafetensorsFile model(result->model, "model");
+        for (const std::string& name : wrong_slices(*store.blobs, record_, model, clock)) {
+          find(name + " is no slice of the model");
+        }
+      }
       run_.memory = memory_of_model(*store.blobs, record_, clock);
     } catch (const std::exception& e) {
       find(e.what());
@@ -168,7 +177,8 @@ class Run {
     for (const auto& [name, item] : world_.store.blobs) {
       if (item.now.content == nullptr || name == Names::job() || name == names.result() ||
           name == names.model() || name == names.metrics() || name == names.recorded_reads() ||
-          name.starts_with(names.model_memories()) || name.starts_with(names.usages())) {
+          name.starts_with(names.model_memories()) || name.starts_with(names.usages()) ||
+          name.starts_with(names.tables())) {
         continue;
       }
       find(fmt::format("{}, {} of {} is left behind", when, name, item.writer));

@@ -39,6 +39,7 @@ struct SimPlan {
   std::vector<double> work_factors = {};  // how slow the first workers are
   double slow_workers = 0;  // share of workers whose machine is up to twenty times as slow
   double polls_per_s = 1000;
+  std::int64_t memory_limit_bytes = 0;  // of a worker; 0: that of the machine
   double join_s = 0;   // workers come within this time, and so do those in place of others
   int late_joins = 0;  // workers that come when the job has ended
   // The first `deaths` workers die after `calls` operations; 0: a number drawn from the seed.
@@ -66,7 +67,7 @@ class Simulator {
   std::string describe(std::uint64_t seed);
 
  private:
-  enum class Learner { kToy, kKMeans, kMemory };
+  enum class Learner { kToy, kKMeans, kMemory, kTables, kTablesAndMemory };
   struct Drawn {
     Learner learner = Learner::kToy;
     int shards = 1, max_iter = 1;

@@ -15,6 +15,9 @@ constexpr std::array kFavoured = {"",       "",        "",       "/rounds/", "/s
                                   "/model", "result",  "lease",  "renew",    "push",
                                   "remove", "queue",   "list",   "/usage/",  "put-if-absent"};
 
+// In the order of Simulator::Learner.
+constexpr std::array kLearners = {"toy", "k-means", "memory", "tables", "tables and memory"};
+
 // A share between `low` and `high`, as often of each size; 0 in about half of the runs.
 double share(SimRandom& random, double low, double high) {
   const double drawn = low * std::pow(high / low, random.uniform());
@@ -80,6 +83,10 @@ Simulator::Drawn Simulator::draw(std::uint64_t seed) {
     drawn.max_iter *= 3;
     drawn.restarts_after = more.chance(0.3) ? more.among(1, drawn.max_iter - 1) : 0;
     drawn.ends_after = more.chance(0.3) ? more.among(1, drawn.max_iter - 1) : 0;
+  } else if (drawn.learner == Learner::kToy && more.chance(0.3)) {
+    drawn.learner = Learner::kTables;
+  } else if (drawn.learner == Learner::kMemory && more.chance(0.3)) {
+    drawn.learner = Learner::kTablesAndMemory;
   }
   return drawn;
 }
@@ -88,8 +95,15 @@ const SimJob& Simulator::job_of(const Drawn& drawn) {
   auto& job = jobs_[{drawn.learner, drawn.shards, drawn.max_iter, drawn.staleness,
                      drawn.restarts_after, drawn.ends_after}];
   if (job == nullptr) {
+    const bool remembers = drawn.learner == Learner::kTablesAndMemory;
     Job made =
         drawn.learner == Learner::kMemory ? memory_job(drawn.max_iter, drawn.shards)
+        : remembers || drawn.learner == Learner::kTables
+            ? Job(word_tables({.max_iter = drawn.max_iter,
+                               .words = 90,
+                               .width = 5,
+                               .remembers = remembers}),
+                  drawn.shards)
         : drawn.learner == Learner::kKMeans
             ? Job(kmeans("kmeans", {{"n_clusters", 3}, {"max_iter", drawn.max_iter}}), drawn.shards)
             : Job(stale(toy({.max_iter = drawn.max_iter,
@@ -114,14 +128,11 @@ std::string Simulator::describe(std::uint64_t seed) {
       "{:.5f}, cut {:.5f}, damage {:.5f}, twice {:.2f}, lost {:.2f}, undead {:.2f}, until {:.1f} "
       "s, "
       "most at '{}', frozen at '{}'",
-      drawn.learner == Learner::kToy      ? "toy"
-      : drawn.learner == Learner::kKMeans ? "k-means"
-                                          : "memory",
-      drawn.shards, drawn.max_iter, drawn.staleness, drawn.restarts_after, drawn.ends_after,
-      drawn.plan.workers, drawn.plan.lease_s, faults.kill, faults.kill_all, faults.stop,
-      faults.stop_s, faults.leave, faults.fail, faults.again, faults.slow, faults.late, faults.cut,
-      faults.damage, faults.twice, faults.lost, faults.undead, faults.until_s, faults.favoured,
-      faults.freeze);
+      kLearners[static_cast<std::size_t>(drawn.learner)], drawn.shards, drawn.max_iter,
+      drawn.staleness, drawn.restarts_after, drawn.ends_after, drawn.plan.workers,
+      drawn.plan.lease_s, faults.kill, faults.kill_all, faults.stop, faults.stop_s, faults.leave,
+      faults.fail, faults.again, faults.slow, faults.late, faults.cut, faults.damage, faults.twice,
+      faults.lost, faults.undead, faults.until_s, faults.favoured, faults.freeze);
 }
 
 }  // namespace meanwhile::runtime

@@ -77,7 +77,7 @@ class Runner {
         opened_(place_.open()),
         record_(job.submit(*opened_).job),
         make_(job.make()),
-        runner_(*opened_->store.blobs, record_, make_, 1) {
+        runner_(*opened_->store.blobs, record_, make_, 1, 0) {
     EXPECT_TRUE(runner_.catch_up());
   }
 

@@ -38,6 +38,9 @@ class WorkerCommand {
     job(table.real("--wait", wait_, "seconds to wait for a job to be submitted", 0));
     job(table.real("--timeout", timeout_,
                    "seconds without progress of the job before this worker gives up", 0.1));
+    job(table.bytes("--memory-limit", memory_limit_,
+                    "limit of memory for parameters in tables, such as 500M (default: three "
+                    "quarters of the machine's memory)"));
     job(table.choice("--simd", simd_, base::simd_targets(),
                      "use at most this instruction set; results do not change"));
     job(table.toggle("--json", json_, "print the result as one JSON object"));
@@ -62,6 +65,7 @@ class WorkerCommand {
     options.threads = threads_ == 0 ? base::hardware_threads() : threads_;
     options.polls_per_task_s = store_.polls_per_task_s();
     options.timeout_s = timeout_;
+    options.memory_limit_bytes = memory_limit_;
     options.stop = stop;
     options.about = runtime::worker_about();
     const auto replayed = runtime::replayed_by(*job, *opened->store.blobs);
@@ -139,6 +143,7 @@ class WorkerCommand {
 
   StoreFlags store_;
   int threads_ = 0;
+  std::int64_t memory_limit_ = 0;
   double wait_ = 0, timeout_ = 600;
   std::string simd_;
   bool json_ = false, quiet_ = false;

@@ -43,18 +43,26 @@ storage::Bytes bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Listings may be late: removes until several listings in a row show nothing.
-void remove_all(storage::BlobStore& blobs, const std::string& prefix,
-                const std::function<bool(const std::string&)>& keep) {
+// Those of `listed` that are slices which no state before step `step` or later needs.
+std::vector<std::string> old_slices(const std::vector<storage::BlobInfo>& listed,
+                                    const Names& names, std::int64_t step) {
+  std::vector<std::string> slices;
+  for (const storage::BlobInfo& blob : listed) {
+    if (blob.name.starts_with(names.tables())) slices.push_back(blob.name);
+  }
+  return superseded(slices, step);
+}
+
+// Listings may be late: removes what `choose` returns until several listings in a row show nothing
+// of it.
+using Choose = std::function<std::vector<std::string>(const std::vector<storage::BlobInfo>&)>;
+void remove_all(storage::BlobStore& blobs, const std::string& prefix, const Choose& choose) {
   for (int empty = 0, lists = 0; empty < kEmptyLists; ++lists) {
     if (lists == kMostLists) {
       throw Error(ErrorKind::kFailed, "{}: blobs below {} come back as they are removed",
                   blobs.name(), prefix);
     }
-    std::vector<std::string> names;
-    for (const storage::BlobInfo& blob : blobs.list(prefix)) {
-      if (!keep(blob.name)) names.push_back(blob.name);
-    }
+    const std::vector<std::string> names = choose(blobs.list(prefix));
     empty = names.empty() ? empty + 1 : 0;
     if (!names.empty()) blobs.remove(names);
   }
@@ -154,27 +162,28 @@ void Archive::keep(double now_s, const ShardRunner& runner, std::size_t total_by
   state_bytes_ = state.size();
   bytes_since_state_ = 0;
   totals_since_state_ = 0;
-  uploads_.add([this, step = runner.step(), memory = runner.has_memory(),
+  uploads_.add([this, step = runner.step(),
+                beside = Beside{runner.has_memory(), runner.has_tables()},
                 bytes = std::make_shared<const storage::Bytes>(std::move(state))] {
     store_.blobs->put(names_.state(step), *bytes);
-    if (state_before_ >= 0) remove_needless(memory);
+    if (state_before_ >= 0) remove_needless(beside);
     state_before_ = step;
   });
 }
 
 // Rounds before the last state but one, and before the last complete save of memory, if there is
 // memory: a worker that takes a shard over replays the totals since.
-void Archive::remove_needless(bool memory) {
-  if (!memory) return remove_before(state_before_, false);
+void Archive::remove_needless(Beside beside) {
+  if (!beside.memory) return remove_before(state_before_, beside);
   const std::int64_t last_save = state_before_ - state_before_ % job_.memory_every;
   if (complete_save_ < last_save) {
     complete_save_ = newest_complete_save(*store_.blobs, job_);
   }
-  remove_before(std::min(state_before_, complete_save_), true);
+  remove_before(std::min(state_before_, complete_save_), beside);
 }
 
 // Removes rounds and states. A worker that lags behind further than that goes on from a state.
-void Archive::remove_before(std::int64_t step, bool memory) {
+void Archive::remove_before(std::int64_t step, Beside beside) {
   if (step <= removed_to_) return;
   std::vector<std::string> names;
   if (removed_to_ < 0) {
@@ -199,17 +208,22 @@ void Archive::remove_before(std::int64_t step, bool memory) {
       for (int g = 0; g < layout.groups; ++g) {
         if (layout.two_levels()) names.push_back(names_.sum(old, g));
       }
-      for (int shard = 0; memory && old % job_.memory_every == 0 && shard < layout.shards;
+      for (int shard = 0; beside.memory && old % job_.memory_every == 0 && shard < layout.shards;
            ++shard) {
         names.push_back(names_.memory(old, shard));
       }
-      if (job_.fresh) {
+      if (job_.fresh || beside.tables) {
         for (storage::BlobInfo& blob : store_.blobs->list(names_.round(old))) {
           names.push_back(std::move(blob.name));
         }
       }
       names.push_back(names_.total(old));
       names.push_back(names_.state(old));
+    }
+  }
+  if (beside.tables) {
+    for (std::string& old : old_slices(store_.blobs->list(names_.tables()), names_, step)) {
+      names.push_back(std::move(old));
     }
   }
   if (!names.empty()) store_.blobs->remove(names);
@@ -256,15 +270,28 @@ void remove_job(storage::Store& store, const JobRecord& job, bool keep_result) {
   // The removal may be interrupted. A later command then finds a job that is not ready, or
   // cancelled, rather than one that goes on, or has a result, of which the half is missing.
   if (!keep_result) store.blobs->remove(std::vector{names.ready(), names.result()});
-  remove_all(*store.blobs, names.all(), [&](const std::string& name) {
+  const auto stays = [&](const std::string& name) {
     if (!keep_result) return name == names.cancelled();
     return name == names.result() || name == names.model() || name == names.metrics() ||
            name == names.recorded_reads() || name.starts_with(names.model_memories()) ||
-           name.starts_with(names.usages());
+           name.starts_with(names.usages()) || name.starts_with(names.tables());
+  };
+  remove_all(*store.blobs, names.all(), [&](const std::vector<storage::BlobInfo>& listed) {
+    // The model has the last version of each slice.
+    std::vector<std::string> chosen;
+    if (keep_result) chosen = old_slices(listed, names, kMostSteps);
+    for (const storage::BlobInfo& blob : listed) {
+      if (!stays(blob.name)) chosen.push_back(blob.name);
+    }
+    return chosen;
   });
   if (keep_result) return;
   // Left by submitters that were killed while they probed the store.
-  remove_all(*store.blobs, "probe/", [](const std::string&) { return false; });
+  remove_all(*store.blobs, "probe/", [](const std::vector<storage::BlobInfo>& listed) {
+    std::vector<std::string> chosen;
+    for (const storage::BlobInfo& blob : listed) chosen.push_back(blob.name);
+    return chosen;
+  });
   store.blobs->remove({{names.cancelled()}});
   store.blobs->remove({{Names::job()}});
 }

@@ -45,8 +45,12 @@ class Archive {
 
  private:
   bool put_history(const std::vector<Line>& lines, std::int64_t wanted);
-  void remove_needless(bool memory);
-  void remove_before(std::int64_t step, bool memory);
+  // What a learner has beside its state.
+  struct Beside {
+    bool memory = false, tables = false;
+  };
+  void remove_needless(Beside beside);
+  void remove_before(std::int64_t step, Beside beside);
 
   storage::Store& store_;
   const JobRecord& job_;

@@ -67,6 +67,26 @@ std::optional<std::pair<std::int64_t, int>> clock_of(std::string_view name, cons
   return std::pair(*clock, static_cast<int>(*shard));
 }
 
+std::optional<std::pair<int, int>> bin_of(std::string_view name, const Names& names,
+                                          std::int64_t step) {
+  const auto bin = number_behind(names.deltas(step), name), shard = number_of(name);
+  if (!bin || !shard || *bin > INT32_MAX || *shard > INT32_MAX) return std::nullopt;
+  const std::pair of(static_cast<int>(*bin), static_cast<int>(*shard));
+  if (name != names.delta(step, of.first, of.second)) return std::nullopt;
+  return of;
+}
+
+std::vector<std::string> superseded(const std::vector<std::string>& names, std::int64_t step) {
+  std::vector<std::string> old;
+  const auto slice_of = [](const std::string& name) { return name.substr(0, name.rfind('/')); };
+  for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+    const auto own = number_of(names[i]), next = number_of(names[i + 1]);
+    if (!own || !next || *next > step || *own >= *next) continue;
+    if (slice_of(names[i]) == slice_of(names[i + 1])) old.push_back(names[i]);
+  }
+  return old;
+}
+
 std::optional<std::int64_t> memory_step_of(std::string_view name, const Names& names) {
   return number_behind(names.memories(), name);
 }

@@ -10,6 +10,8 @@
 //   ID/rounds/RRRRRRRR/sums/GGGG       the sum of group G
 //   ID/rounds/RRRRRRRR/reads/CCCC/SSSSS  what shard S reads at clock C of a stretch, and
 //   ID/rounds/RRRRRRRR/moves/CCCC/SSSSS  what it did then (stretch.h)
+//   ID/rounds/RRRRRRRR/deltas/BBBB/SSSSS  what shard S adds to the slices of bin B (table_step.h)
+//   ID/tables/NAME/IIIII/RRRRRRRR      slice I of a table before step R and later, until a newer one
 //   ID/rounds/RRRRRRRR/total           the sum of all: a worker that absorbs it is at step R + 1
 //   ID/live/WORKER                     the heartbeat of a worker: a record, every few seconds
 //   ID/live/wants-tasks-WORKER         the worker is short of tasks
@@ -51,6 +53,20 @@ struct Layout {
   exchange::Range group(int g) const {
     return {g * group_size, std::min(shards, (g + 1) * group_size)};
   }
+
+  // Slices of tables are dealt to bins, about the square root of the shards. A bin belongs to a
+  // shard: the worker that makes the update of this shard adds what all shards add to the bin.
+  int bins() const { return std::min(shards, std::max(kLeastBins, groups)); }
+  int shard_of_bin(int bin) const {
+    return static_cast<int>(static_cast<std::int64_t>(bin) * shards / bins());
+  }
+  // Nothing for a shard without a bin.
+  std::optional<int> bin_of(int shard) const {
+    const auto bin =
+        static_cast<int>((static_cast<std::int64_t>(shard) * bins() + shards - 1) / shards);
+    return bin < bins() && shard_of_bin(bin) == shard ? std::optional(bin) : std::nullopt;
+  }
+  static constexpr int kLeastBins = 4;
 };
 
 inline constexpr int kMostForOneLevel = 8;
@@ -124,6 +140,14 @@ struct Names {
   std::string move(std::int64_t step, std::int64_t clock, int shard) const {
     return fmt::format("{}/rounds/{:08}/moves/{:04}/{:05}", id, step, clock, shard);
   }
+  std::string deltas(std::int64_t step) const { return round(step) + "deltas/"; }
+  std::string delta(std::int64_t step, int bin, int shard) const {
+    return fmt::format("{}/rounds/{:08}/deltas/{:04}/{:05}", id, step, bin, shard);
+  }
+  std::string tables() const { return id + "/tables/"; }
+  std::string slice(const std::string& table, int slice, std::int64_t step) const {
+    return fmt::format("{}/tables/{}/{:05}/{:08}", id, table, slice, step);
+  }
   std::string live() const { return id + "/live/"; }
   std::string live(const std::string& worker) const { return id + "/live/" + worker; }
   std::string wants_tasks(const std::string& worker) const {
@@ -155,6 +179,12 @@ std::optional<std::int64_t> step_of(std::string_view name, const Names& names);
 // The clock and the shard of a name below moves/ of the step.
 std::optional<std::pair<std::int64_t, int>> clock_of(std::string_view name, const Names& names,
                                                      std::int64_t step);
+// The bin and the shard of a name below deltas/ of the step.
+std::optional<std::pair<int, int>> bin_of(std::string_view name, const Names& names,
+                                          std::int64_t step);
+// Of `names` below tables/ in order, those that no state before step `step` or later needs: a newer
+// version of the slice is there that such a state has, too.
+std::vector<std::string> superseded(const std::vector<std::string>& names, std::int64_t step);
 // The step of a name below memory/ of the job.
 std::optional<std::int64_t> memory_step_of(std::string_view name, const Names& names);
 

@@ -61,7 +61,18 @@ std::vector<int> missing_shards(storage::BlobStore& blobs, const JobRecord& job,
     if (there.count(names.sum(step, group)) != 0) continue;
     if (there.count(names.update(step, group, shard)) == 0) missing.push_back(shard);
   }
-  return missing;
+  // With tables, updates wait for the deltas of all shards.
+  std::vector<int> unworked;
+  const auto first = there.lower_bound(names.deltas(step));
+  const bool has_deltas = first != there.end() && first->starts_with(names.deltas(step));
+  for (int shard = 0; has_deltas && shard < layout.shards; ++shard) {
+    for (int bin = 0; bin < layout.bins(); ++bin) {
+      if (there.count(names.delta(step, bin, shard)) != 0) continue;
+      unworked.push_back(shard);
+      break;
+    }
+  }
+  return unworked.empty() ? missing : unworked;
 }
 
 std::string what_is_missing(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step) {

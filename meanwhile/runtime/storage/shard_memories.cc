@@ -4,6 +4,7 @@
 
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/job_failed.h"
+#include "meanwhile/runtime/storage/stored_tables.h"
 
 namespace meanwhile::runtime {
 
@@ -117,13 +118,14 @@ std::string ShardMemories::replay(const std::set<int>& shards, std::int64_t from
     const exchange::UpdateShape shape = learner.update_shape();
     exchange::Update total(shape);
     if (!read_update(blob->file, total)) return name;
-    pool_.run(static_cast<std::int64_t>(list.size()), [&](std::int64_t i, int) {
-      const int shard = list[static_cast<std::size_t>(i)];
+    const std::string absent = each_shard(learner, list, pool_, [&](int shard) {
       exchange::Update discarded(shape);
       fail_job(fmt::format("replay of step {}, shard {}", step, shard),
                [&] { learner.work(shard, *find(shard, step), discarded); });
       worked(shard);
+      return true;
     });
+    if (!absent.empty()) return absent;
     fail_job(fmt::format("replay of step {}", step), [&] { learner.absorb(total); });
     if ((step + 1) % job_.memory_every != 0) continue;
     for (const int shard : shards) {

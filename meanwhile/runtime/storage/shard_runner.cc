@@ -13,25 +13,22 @@ namespace meanwhile::runtime {
 using base::Error;
 using base::ErrorKind;
 
-namespace {
-
-std::set<int> without(const std::set<int>& all, const std::set<int>& some) {
+std::set<int> ShardRunner::without(const std::set<int>& all, const std::set<int>& some) {
   std::set<int> rest;
   std::set_difference(all.begin(), all.end(), some.begin(), some.end(),
                       std::inserter(rest, rest.end()));
   return rest;
 }
 
-}  // namespace
-
 ShardRunner::ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make,
-                         int threads)
+                         int threads, std::int64_t memory_limit_bytes)
     : blobs_(blobs),
       job_(job),
       names_(job.names()),
       make_(make),
       pool_(threads),
       rows_(job.data),
+      slices_(blobs, job, memory_limit_bytes),
       memories_(blobs, job, pool_, [this](const data::SafetensorsFile& state, const auto& shards) {
         return attached(state, shards, pool_);
       }) {
@@ -62,8 +59,7 @@ bool ShardRunner::catch_up() {
     rounds_ = job::rounds_of(state->file);
     state_metadata_ = state->file.metadata();
     caches_ = {};
-    ahead_.reset();
-    stretch_.reset();
+    begin_step();
     return true;
   }
   return false;
@@ -75,6 +71,9 @@ std::unique_ptr<AttachedLearner> ShardRunner::attached(const data::SafetensorsFi
   return fail_job(where(), [&] {
     auto made = std::make_unique<AttachedLearner>();
     made->learner = make_(state);
+    if (made->learner->table_work() != nullptr) {
+      made->learner = std::make_unique<StoredTables>(std::move(made->learner), slices_, state);
+    }
     made->part = rows_.part(shards);
     if (eval_rows_) made->eval = eval_rows_->part(shards);
     made->learner->attach(
@@ -167,43 +166,22 @@ void ShardRunner::drop_rows(const std::set<int>& held, const std::set<int>& shar
   }
 }
 
-StretchRunner::Advanced ShardRunner::advance(const std::set<int>& shards, const std::set<int>& held,
-                                             double now_s, const Use& use) {
-  if (stretch_ == nullptr) {
-    stretch_state_ = state_of_step();
-    const auto attach = [this](int shard) {
-      return attached(data::SafetensorsFile(stretch_state_, "state"), {shard}, alone_);
-    };
-    const auto fails = [this](const std::string& what, const std::function<void()>& step) {
-      fail_job(where() + what, step);
-    };
-    stretch_ =
-        std::make_unique<StretchRunner>(blobs_, names_, step_, *fresh(), pool_, attach, fails);
-  }
-  stretch_->keep_only(shards);  // before their rows go
-  drop_rows(held, shards);
-  load(shards);
-  const std::set<int> here = without(shards, without(shards, loaded_));
-  StretchRunner::Advanced advanced = stretch_->advance(here, now_s);
-  for (const int shard : advanced.over) {
-    exchange::Update update(update_shape());
-    stretch_->put_update(shard, update);
-    if (!use(shard, update)) break;
-  }
-  if (missing_blob_.empty()) missing_blob_ = stretch_->unreadable();
-  return advanced;
-}
-
 bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use) {
-  return work(shards, held, use, false);
+  return work(shards, held, made(use), false);
 }
 
 bool ShardRunner::work_ahead(const std::set<int>& shards, const std::set<int>& held,
                              const Use& use) {
-  return work(shards, held, use, true);
+  return work(shards, held, made(use), true);
 }
 
-bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Use& use,
+ShardRunner::Made ShardRunner::made(const Use& use) {
+  return [&use](learn::RoundLearner&, int shard, exchange::Update& update) {
+    return use(shard, update);
+  };
+}
+
+bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, const Made& made,
                        bool ahead) {
   drop_rows(held, shards);
   memories_.keep_only(loaded_);
@@ -236,22 +214,19 @@ bool ShardRunner::work(const std::set<int>& shards, const std::set<int>& held, c
   const std::set<int> now = without(here, late);
   caches.begun = true;
   if (!now.empty()) {
-    run(*learner_, now, caches, use);
+    run(*learner_, now, caches, made);
     return true;  // the late ones come with the next call
   }
   const auto once = learner_for(late, ahead);
-  run(*once->learner, late, none, use);
+  run(*once->learner, late, none, made);
   return true;
 }
 
 void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards, Caches& caches,
-                      const Use& use) {
+                      const Made& made) {
   const std::vector<int> list(shards.begin(), shards.end());
   const exchange::UpdateShape shape = learner.update_shape();
-  std::atomic<bool> stopped = false;
-  pool_.run(static_cast<std::int64_t>(list.size()), [&](std::int64_t i, int) {
-    if (stopped) return;
-    const int shard = list[static_cast<std::size_t>(i)];
+  const std::string missing = each_shard(learner, list, pool_, [&](int shard) {
     exchange::Update update(shape);
     learn::ShardMemory none;
     learn::ShardMemory* memory = memories_.find(shard, step_);
@@ -263,8 +238,9 @@ void ShardRunner::run(learn::RoundLearner& learner, const std::set<int>& shards,
       base::MutexLock lock(worked_mutex_);
       if (caches.attached.count(shard) != 0) caches.worked.insert(shard);
     }
-    if (!use(shard, update)) stopped = true;
+    return made(learner, shard, update);
   });
+  if (missing_blob_.empty()) missing_blob_ = missing;
 }
 
 void ShardRunner::each_memory(
@@ -307,7 +283,7 @@ void ShardRunner::bring_memory_on() {
   for (const int shard : memories_.at(step_)) {
     if (caches_.attached.count(shard) != 0) behind.insert(shard);
   }
-  const Use discard = [](int, const exchange::Update&) { return true; };
+  const Made discard = [](learn::RoundLearner&, int, exchange::Update&) { return true; };
   if (!behind.empty()) run(*learner_, behind, caches_, discard);
 }
 
@@ -331,13 +307,18 @@ std::vector<ShardRunner::Settled> ShardRunner::absorb(const exchange::Update& to
     return all;
   });
   ++step_;
-  stretch_.reset();
   for (const Settled& round : settled) {
     rounds_ += round.outcome.phase == learn::Phase::kTrain ? 1 : 0;
   }
   caches_ = ahead_ ? std::move(ahead_->caches) : Caches{std::move(caches_.worked), {}, false};
-  ahead_.reset();
+  begin_step();
   return settled;
+}
+
+void ShardRunner::begin_step() {
+  ahead_.reset();
+  stretch_.reset();
+  table_step_.reset();
 }
 
 storage::Bytes ShardRunner::state(data::Metadata more) const {

@@ -16,9 +16,11 @@
 #include "meanwhile/learn/round_learner.h"
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/job_failed.h"
+#include "meanwhile/runtime/storage/parts.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/runtime/storage/shard_memories.h"
 #include "meanwhile/runtime/storage/stretch.h"
+#include "meanwhile/runtime/storage/table_step.h"
 #include "meanwhile/storage/blob_store.h"
 
 namespace meanwhile::runtime {
@@ -31,9 +33,9 @@ using MakeLearner =
 // Thread safety: one thread at a time.
 class ShardRunner {
  public:
-  // Everything is borrowed.
-  ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make,
-              int threads);
+  // Everything is borrowed. `memory_limit_bytes`: parts of it are for rows of tables.
+  ShardRunner(storage::BlobStore& blobs, const JobRecord& job, const MakeLearner& make, int threads,
+              std::int64_t memory_limit_bytes);
 
   // Goes on from the newest state in the store; false when there is none newer than step().
   // THROWS JobFailed; what the store throws.
@@ -63,17 +65,21 @@ class ShardRunner {
   bool is_ahead() const { return ahead_ && ahead_->works; }
   // As work(), for the step after this one. REQUIRES: is_ahead().
   bool work_ahead(const std::set<int>& shards, const std::set<int>& held, const Use& use);
-  // Whether this step is a stretch of clocks, that advance() makes the updates of.
+  // Whether this step is a stretch of clocks.
   bool in_stretch() const { return fresh() != nullptr && fresh()->in_stretch(); }
-  // Does the next clocks of those of `shards` whose rows are there and which may begin one, and
-  // calls use(shard, update) for shards whose clocks are all done. THROWS as work().
-  // REQUIRES: in_stretch().
-  StretchRunner::Advanced advance(const std::set<int>& shards, const std::set<int>& held,
-                                  double now_s, const Use& use);
-  // As StretchRunner::last(); empty outside of a stretch.
-  std::vector<int> last_in_stretch() const {
-    return stretch_ ? stretch_->last() : std::vector<int>();
-  }
+  bool has_tables() const { return learner_->table_work() != nullptr; }
+  // Whether advance() makes the updates of this step, not work().
+  bool is_in_parts() const { return in_stretch() || has_tables(); }
+  // Does the next parts of those of `shards` whose rows are there and which may begin one, and
+  // calls use(shard, update) for shards whose parts are all done. Begins no more once `goes_on`
+  // returns false. THROWS as work(). REQUIRES: is_in_parts().
+  Advanced advance(const std::set<int>& shards, const std::set<int>& held, double now_s,
+                   const std::function<bool()>& goes_on, const Use& use);
+  // Shards whose parts others wait for: of a stretch, as StretchRunner::last(). Empty when there
+  // are none.
+  std::vector<int> late_in_parts() const;
+  // What this worker moved of tables in the step. REQUIRES: has_tables().
+  Json table_traffic() const { return to_json(slices_.traffic()); }
   // The reads that the job made so far; null: they are not fresh.
   const tables::ReadsLog* reads() const { return fresh() == nullptr ? nullptr : &fresh()->log(); }
   // The first blob of rows or memory that the last work() did not find whole; empty when it found
@@ -126,6 +132,7 @@ class ShardRunner {
   const learn::FreshLearner* fresh() const {
     return job_.fresh ? static_cast<const learn::FreshLearner*>(learner_) : nullptr;
   }
+  static std::set<int> without(const std::set<int>& all, const std::set<int>& some);
   // With the columns that the rows were made from.
   learn::State whole_state() const;
   storage::Bytes state_of_step() const;
@@ -138,9 +145,17 @@ class ShardRunner {
   void remember(std::set<int>& shards);
   void bring_memory_on();
   std::unique_ptr<AttachedLearner> learner_for(const std::set<int>& shards, bool ahead);
-  bool work(const std::set<int>& shards, const std::set<int>& held, const Use& use, bool ahead);
+  // As Use, with the learner that worked on the shard. The update may be moved from.
+  using Made = std::function<bool(learn::RoundLearner& learner, int shard, exchange::Update&)>;
+  static Made made(const Use& use);
+  bool work(const std::set<int>& shards, const std::set<int>& held, const Made& made, bool ahead);
   void run(learn::RoundLearner& learner, const std::set<int>& shards, Caches& caches,
-           const Use& use);
+           const Made& made);
+  Advanced advance_stretch(const std::set<int>& shards, const std::set<int>& held, double now_s,
+                           const Use& use);
+  Advanced advance_tables(const std::set<int>& shards, std::set<int> held, double now_s,
+                          const std::function<bool()>& goes_on, const Use& use);
+  void begin_step();
   std::string where() const;
 
   storage::BlobStore& blobs_;
@@ -154,6 +169,7 @@ class ShardRunner {
   std::set<int> loaded_;
   std::string missing_blob_;
 
+  SliceBlobs slices_;  // of tables, where the learner has some
   std::int64_t step_ = -1, rounds_ = 0;
   data::Metadata state_metadata_;
   std::unique_ptr<AttachedLearner> main_;   // stays where it is: the learner borrows the parts
@@ -164,6 +180,7 @@ class ShardRunner {
   std::optional<Ahead> ahead_;
   storage::Bytes stretch_state_;            // before the step
   std::unique_ptr<StretchRunner> stretch_;  // null: not begun
+  std::unique_ptr<TableStep> table_step_;   // the same
 };
 
 }  // namespace meanwhile::runtime

@@ -11,11 +11,13 @@
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
 #include "meanwhile/base/host.h"
+#include "meanwhile/base/memory.h"
 #include "meanwhile/base/parallel.h"
 #include "meanwhile/base/parameter_name.h"
 #include "meanwhile/job/run_record.h"
 #include "meanwhile/job/settle_staleness.h"
 #include "meanwhile/runtime/storage/archive.h"
+#include "meanwhile/runtime/storage/first_slices.h"
 #include "meanwhile/runtime/storage/worker.h"
 
 namespace meanwhile::runtime {
@@ -167,7 +169,9 @@ job::Trained StorageRuntime::train(const job::Worker&, const job::Training& trai
   const double begin_s = base::now_s();
   try {
     const WorkerResult worked =
-        submitted.found == Found::kFinished ? WorkerResult() : work(job, training.observer);
+        submitted.found == Found::kFinished
+            ? WorkerResult()
+            : work(job, training.spec.memory_limit_bytes, training.observer);
     result.train_s = base::now_s() - begin_s;
     if (worked.ending == Ending::kGone) {
       throw Error(ErrorKind::kFailed, "{}: the job was cancelled", place_.url);
@@ -196,7 +200,8 @@ job::Trained StorageRuntime::train(const job::Worker&, const job::Training& trai
 }
 
 // All workers of this process, the first on this thread. Returns what the first did.
-WorkerResult StorageRuntime::work(const JobRecord& job, job::Observer& observer) const {
+WorkerResult StorageRuntime::work(const JobRecord& job, std::int64_t memory_limit_bytes,
+                                  job::Observer& observer) const {
   const std::atomic<bool>* stop = observer.begin_rounds();
   const std::string id = worker_id();
   const MakeLearner make =
@@ -210,6 +215,9 @@ WorkerResult StorageRuntime::work(const JobRecord& job, job::Observer& observer)
       options.id = options_.workers == 1 ? id : fmt::format("{}-{}", id, number);
       options.polls_per_task_s = place_.polls_per_task_s;
       options.timeout_s = options_.timeout_s;
+      options.memory_limit_bytes =
+          (memory_limit_bytes == 0 ? base::memory_bytes() / 4 * 3 : memory_limit_bytes) /
+          options_.workers;
       options.stop = stop;
       options.about = worker_about();
       std::function<void(const job::RoundEvent&)> observe;
@@ -281,21 +289,27 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
 
 namespace {
 
-// Writes the memory of shards that goes with the model, and then the model, which names it.
+// Writes the memory of shards and the slices of tables that go with the model, and then the model,
+// which names their folder.
 void write_model(storage::BlobStore& blobs, const JobRecord& job, const Result& result,
                  job::RunDirectory& directory, base::Clock& clock) {
-  if (!result.ended.contains("memory_shards")) return directory.write_model(result.model);
+  const data::SafetensorsFile model(result.model, job.names().model());
+  const bool has_tables = model.has(std::string("carried/") + kSliceSteps),
+             has_memory = result.ended.contains("memory_shards");
+  if (!has_memory && !has_tables) return directory.write_model(result.model);
   const std::filesystem::path folder = directory.model_memory();
   job::SavedMemory memory{folder.filename().string(), {}};
-  for (int shard = 0; shard < job.shards(); ++shard) {
+  for (int shard = 0; shard < job.shards() && has_memory; ++shard) {
     const Sealed blob = result_blob(blobs, job.names().model_memory(shard), clock);
     memory.sha256.push_back(job::write_memory(folder, shard, blob.file.tensors()));
   }
-  const data::SafetensorsFile model(result.model, job.names().model());
+  if (has_tables) fetch_slices(blobs, job.names(), model, folder, clock);
   data::Metadata metadata = model.metadata();
   metadata.erase(data::kSeal);  // of the metadata without the next line
   metadata[job::kMemoryKey] = job::text_of(memory);
-  directory.write_model(data::safetensors_bytes(model.tensors(), metadata));
+  Tensors tensors = model.tensors();
+  tensors.erase(std::string("carried/") + kSliceSteps);  // of blobs, not of files
+  directory.write_model(data::safetensors_bytes(tensors, metadata));
 }
 
 }  // namespace

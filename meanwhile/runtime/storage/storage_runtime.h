@@ -31,7 +31,8 @@ class StorageRuntime final : public job::Runtime {
   job::Trained train(const job::Worker& worker, const job::Training& training) override;
 
  private:
-  WorkerResult work(const JobRecord& job, job::Observer& observer) const;
+  WorkerResult work(const JobRecord& job, std::int64_t memory_limit_bytes,
+                    job::Observer& observer) const;
 
   const StorePlace place_;
   const learn::Registry& registry_;

@@ -208,7 +208,7 @@ void StretchRunner::forget() {
   }
 }
 
-StretchRunner::Advanced StretchRunner::advance(const std::set<int>& shards, double now_s) {
+Advanced StretchRunner::advance(const std::set<int>& shards, double now_s) {
   Advanced advanced;
   unreadable_.clear();
   advanced.arrived = list();
@@ -254,7 +254,7 @@ StretchRunner::Advanced StretchRunner::advance(const std::set<int>& shards, doub
     count(of.shard);
     summaries_[{of.shard, of.clock}] = of.move->summary;
     moves_[{of.shard, of.clock}] = of.move;
-    ++advanced.clocks;
+    ++advanced.parts;
   }
   forget();
   return advanced;

@@ -26,7 +26,9 @@
 #include "meanwhile/learn/fresh.h"
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/layout.h"
+#include "meanwhile/runtime/storage/parts.h"
 #include "meanwhile/runtime/storage/shard_memories.h"
+#include "meanwhile/runtime/storage/unread.h"
 #include "meanwhile/storage/blob_store.h"
 
 namespace meanwhile::runtime {
@@ -47,12 +49,6 @@ class StretchRunner {
 
   // Forgets shards that are not in `shards`.
   void keep_only(const std::set<int>& shards);
-  struct Advanced {
-    std::int64_t clocks = 0;   // done here
-    std::vector<int> over;     // shards all of whose clocks are done: see update_of()
-    std::int64_t arrived = 0;  // moves that were not known before
-    bool any() const { return clocks > 0 || !over.empty() || arrived > 0; }
-  };
   // Looks at the store once, and does the next clock of the shards that may begin one: as many as
   // the pool has threads, those that are furthest behind first. Returns at once where none may.
   // THROWS JobFailed; what the store throws.
@@ -118,8 +114,7 @@ class StretchRunner {
   std::map<Clock, std::shared_ptr<learn::ShardMove>> moves_;  // that a seat has still to take
   std::map<Clock, std::vector<double>> summaries_;
   std::set<Clock> lost_;  // moves that were at the store and could not be read
-  // Blobs that could not be read: how often, and since when.
-  std::map<std::string, std::pair<int, double>> unread_;
+  Unread unread_;
   std::string unreadable_;
 };
 

@@ -60,10 +60,9 @@ std::vector<T> values_in(const data::SafetensorsFile& file, const char* name) {
 void StretchRunner::lose(const std::string& name, double now_s,
                          const std::function<void()>& forget) {
   unreadable_ = name;
-  auto& [tries, since_s] = unread_.try_emplace(name, 0, now_s).first->second;
-  if (++tries < kTriesToReadClock || now_s - since_s < kTrySeconds) return;
+  if (!unread_.is_lost(name, now_s, kTriesToReadClock, kTrySeconds)) return;
   blobs_.remove(std::vector{name});
-  unread_.erase(name);
+  unread_.forget(name);
   forget();
 }
 
@@ -106,7 +105,7 @@ void StretchRunner::fetch(const std::vector<Clock>& moves, double now_s) {
       });
       continue;
     }
-    unread_.erase(move_name(of));
+    unread_.forget(move_name(of));
     summaries_[of] = found[i]->summary;
     moves_[of] = std::move(found[i]);
   }
@@ -148,13 +147,12 @@ std::optional<tables::Cut> StretchRunner::claimed(const Seat& seat, std::int64_t
     const tables::Cut& cut = (*cuts)[static_cast<std::size_t>(clock)];
     if (!is_allowed(cut, seat, clock)) continue;
     if (at > clock) blobs_.put(name, seal_claim(seat.reader->cuts(), cut));
-    unread_.erase(name);
+    unread_.forget(name);
     return cut;
   }
   // They may show late, or have come cut.
   unreadable_ = name;
-  auto& [tries, since_s] = unread_.try_emplace(name, 0, now_s).first->second;
-  if (++tries < kTriesToFindClaim || now_s - since_s < kFindSeconds) return std::nullopt;
+  if (!unread_.is_lost(name, now_s, kTriesToFindClaim, kFindSeconds)) return std::nullopt;
   fails_(fmt::format(", shard {}", shard), [&] {
     throw Error(ErrorKind::kFailed,
                 "{} is lost, and so are all claims that say what it read: cancel the job and "
@@ -182,7 +180,7 @@ std::optional<tables::Cut> StretchRunner::claim(const Seat& seat, std::int64_t c
   if (blobs_.put_if_absent(name, seal_claim(seat.reader->cuts(), cut))) return cut;
   if (const auto theirs = read_claim({shard, clock})) {
     if (is_allowed(theirs->back(), seat, clock)) {
-      unread_.erase(name);
+      unread_.forget(name);
       return theirs->back();
     }
   }

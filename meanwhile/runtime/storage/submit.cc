@@ -14,6 +14,7 @@
 #include "meanwhile/learn/table_state.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/checked.h"
+#include "meanwhile/runtime/storage/first_slices.h"
 #include "meanwhile/runtime/storage/missing.h"
 #include "meanwhile/runtime/storage/shard_memories.h"
 
@@ -88,16 +89,12 @@ Submitted submit(storage::Store& store, const Submission& submission,
   const data::Part& part = submission.part;
   base::ThreadPool pool(std::max(submission.threads, kLeastUploads));
   learn::RoundLearner& learner = submission.learner;
-  if (learner.table_work() != nullptr) {
-    throw Error(ErrorKind::kUsage,
-                "{} keeps its parameters in tables, which workers at a store do not share yet; "
-                "train it on threads or MPI, without {}",
-                learner.name(), base::parameter("store"));
-  }
   learner.attach({&part, submission.eval, submission.seed, part.data.mapped, &pool});
   learn::State state = learner.state();
   if (state.learner.empty()) state.learner = learner.name();
   learn::put_table(state, part.data.table.get());
+  const auto tables = FirstSlices::of(submission);
+  if (tables) tables->versions().add_to(state, tables->set());
   const job::StateFile file =
       job::state_file(state, submission.rounds_done, submission.part.sha256);
 
@@ -159,6 +156,7 @@ Submitted submit(storage::Store& store, const Submission& submission,
       blobs.put(names.memory(0, shard), seal_memory(memory_before(submission, shard)));
     });
   }
+  if (tables) tables->put(blobs, names, pool);
   if (!submission.reads.empty()) blobs.put(names.reads(), submission.reads);
   blobs.put(names.state(0), seal(file.tensors, file.metadata));
   // First the messages, then the word that makes them valid: a worker that finds the job ready

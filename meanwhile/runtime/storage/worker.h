@@ -21,6 +21,7 @@ struct WorkerOptions {
   int threads = 1;
   // Polls that find nothing, for each task held: a store may charge for every request.
   double polls_per_task_s = 2;
+  std::int64_t memory_limit_bytes = 0;      // parts of it are for rows of tables; 0: of the machine
   double timeout_s = 600;                   // without progress of the job; then the worker gives up
   const std::atomic<bool>* stop = nullptr;  // set: leave, and give the tasks back
   Json about = Json::object();              // host, process: for status

@@ -1,4 +1,4 @@
-// Stretches of clocks (stretch.h): what a worker does in place of making updates.
+// Steps whose updates are made in parts (parts.h).
 #include <algorithm>
 
 #include "meanwhile/runtime/storage/missing.h"
@@ -6,9 +6,9 @@
 
 namespace meanwhile::runtime {
 
-// Does the next clocks of open shards that may begin one. While there are some, the rules below
-// this one are not reached: the job may have gone on, or ended.
-bool WorkerMachine::do_clocks() {
+// Does the next parts of open shards that may begin one. While there are some, the rules below this
+// one are not reached: the job may have gone on, or ended.
+bool WorkerMachine::do_parts() {
   if (must_look() && look_at_job()) return true;
   const double begin_s = environment_.time_s();
   const std::set<int> held = held_shards();
@@ -18,7 +18,8 @@ bool WorkerMachine::do_clocks() {
     step_.another_was_first |= !first;
     return true;
   };
-  const StretchRunner::Advanced advanced = runner_.advance(open_shards(), held, begin_s, use);
+  const Advanced advanced = runner_.advance(
+      open_shards(), held, begin_s, [this] { return !told_to_stop(); }, use);
   const double end_s = environment_.time_s();
   if (!advanced.any()) {
     step_.rows_due_s = end_s + std::max(step_.rows_pace.next(), budget_.spend(end_s));
@@ -26,17 +27,18 @@ bool WorkerMachine::do_clocks() {
   }
   step_.rows_pace = {};
   step_.moved_s = end_s;
-  if (advanced.clocks > 0) {
-    clock_s_ = end_s - begin_s;
-    step_.work_s += clock_s_;
-    step_.updates += advanced.clocks;
+  if (advanced.parts > 0) {
+    part_s_ = end_s - begin_s;
+    step_.work_s += part_s_;
+    step_.updates += advanced.parts;
     step_.idle_since_s = end_s;
   }
   return true;
 }
 
-// Does the clocks of a shard that others wait for, beside those of the shards held: of one that is
-// furthest behind, or that lacks its update. Both workers read what the first one claims.
+// Does the parts of a shard that others wait for, beside those of the shards held: of one that is
+// furthest behind, or that lacks its update. In a stretch both workers read what the first one
+// claims.
 bool WorkerMachine::adopt_late_shard() {
   step_.late_listed_s = now_s_;
   const std::set<int> open = open_shards();
@@ -44,7 +46,7 @@ bool WorkerMachine::adopt_late_shard() {
     std::erase_if(shards, [&](int shard) { return open.count(shard) != 0; });
     return shards;
   };
-  std::vector<int> late = unless_open(runner_.last_in_stretch());
+  std::vector<int> late = unless_open(runner_.late_in_parts());
   if (late.empty()) late = unless_open(missing_updates(*store_.blobs, job_, runner_.step()));
   // A blob that this worker has put may show late. After a lease it is lost, or was damaged.
   const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };

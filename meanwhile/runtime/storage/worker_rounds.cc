@@ -135,7 +135,7 @@ bool WorkerMachine::make_updates() {
     pace_.begin_now(now_s_);
     if (holds_root() ? absorb_own_total() : absorb_total()) return true;
   }
-  if (runner_.in_stretch()) return do_clocks();
+  if (runner_.is_in_parts()) return do_parts();
   const double begin_s = environment_.time_s();
   const std::int64_t before = result_.updates;
   if (!make_updates_of(open_shards(), held_shards())) {
@@ -267,6 +267,7 @@ void WorkerMachine::absorb(const exchange::Update& total) {
                      {"ahead_seconds", step_.ahead_s},
                      {"polls", budget_.polls()},
                      {"usage", to_json(meter_.usage())}}}};
+      if (runner_.has_tables()) more["tables"] = runner_.table_traffic();
       if (!settled[i].histogram.empty()) {
         more["staleness"] = job::staleness_json(settled[i].histogram, settled[i].waits_saved);
       }
@@ -316,7 +317,7 @@ std::size_t WorkerMachine::place_among(std::size_t shards) const {
 
 // Makes a late update in another worker's place. The first copy wins, and both are equal.
 bool WorkerMachine::redo_late_update() {
-  if (runner_.in_stretch()) return adopt_late_shard();
+  if (runner_.is_in_parts()) return adopt_late_shard();
   step_.late_listed_s = now_s_;
   std::vector<int> late = missing_updates(*store_.blobs, job_, runner_.step());
   const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };
