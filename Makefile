@@ -76,7 +76,7 @@ fuzz-long: setup
 	@scripts/fuzz.sh long '$(MINUTES)'
 
 chaos: setup
-	@scripts/build.sh fuzz meanwhile memory_program simulate
+	@scripts/build.sh fuzz meanwhile memory_program table_program simulate
 	@test/chaos/long.py build/fuzz --minutes '$(MINUTES)'
 
 simulate: setup

@@ -173,7 +173,7 @@ documents() {
 }
 
 stores() {
-  test/storage/run.sh build/release/test/azure_conformance build/release/meanwhile
+  test/storage/run.sh build/release/test/azure_conformance build/release/meanwhile build/release/test/table_program
 }
 
 fuzz() {
@@ -215,7 +215,8 @@ step 'demo' scripts/demo.sh
 step 'scikit-learn and onnxruntime' scripts/peers.sh
 step 'measures, exports and snippets beside others' build/peers/bin/python test/peers/run.py build/release/meanwhile
 step 'stores and jobs on Azurite' stores
-step 'workers killed at random' python3 test/chaos/workers.py build/release/meanwhile build/release/test/memory_program
+step 'workers killed at random' python3 test/chaos/workers.py build/release/meanwhile build/release/test/memory_program \
+  build/release/test/table_program
 step 'training killed at random' python3 test/chaos/training.py build/release/meanwhile
 step 'bits that change' python3 test/chaos/flips.py build/release/meanwhile
 step 'examples against the installed package' examples

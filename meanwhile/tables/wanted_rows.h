@@ -28,8 +28,8 @@ std::vector<SliceRows> list_wanted(const TableSet& set, std::span<const Wants> w
 void take_rows(const TableSet& set, const SliceRows& rows, std::shared_ptr<const Slice> content,
                bool stays, HeldRows& held);
 
-// The plan: bytes of so many rows of a table that are not zero, at most, as they are held or travel;
-// those of dense rows exactly, where no row has many zeros.
+// The plan: bytes of so many rows of a table that are not zero, at most, as they are held or
+// travel; those of dense rows exactly, where no row has many zeros.
 inline std::int64_t fetched_bytes(const Table& table, std::int64_t rows) {
   return rows * static_cast<std::int64_t>(4 + dense_row_bytes(table));
 }

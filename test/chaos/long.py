@@ -43,10 +43,12 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000)
     asked = parser.parse_args()
     build = asked.build.resolve()
-    program, memory_program = str(build / "meanwhile"), str(build / "test/memory_program")
+    program = str(build / "meanwhile")
+    memory_program, table_program = str(build / "test/memory_program"), str(build / "test/table_program")
     begin, counts, findings, seed = time.monotonic(), collections.Counter(), 0, asked.seed
     parts = {
-        "workers.py": lambda draw, deadline: workers.run(program, memory_program, draw, 100, 50, deadline, counts),
+        "workers.py": lambda draw, deadline: workers.run(program, memory_program, table_program, draw, 100, 50, 30,
+                                                         deadline, counts),
         "training.py": lambda draw, deadline: training.run(program, draw, 60, deadline, counts),
         "flips.py": lambda draw, deadline: flips.run(program, draw, 300, deadline, counts),
         "simulate": lambda draw, deadline: simulate(str(build / "test/simulate"), seed, counts),

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Workers that are killed, stopped and started again at random, and blobs that are damaged, until every job has ended:
 
-    test/chaos/workers.py PROGRAM MEMORY_PROGRAM [--kills 200] [--memory-kills 100] [--seed N] [--seconds 360]
+    test/chaos/workers.py PROGRAM MEMORY_PROGRAM TABLE_PROGRAM [--kills 200] [--memory-kills 100] [--table-kills 60]
+                          [--seed N] [--seconds 360]
 
 Every job must end and have the model of threads, to the last bit. MEMORY_PROGRAM has a learner with shard memory,
-running_mean: its runs also go from threads to a store and back, by kill and resume. The seed fixes what is done to
+running_mean, and TABLE_PROGRAM one with tables, words, with and without memory: their runs also go from threads to a
+store and back, by kill and resume. The seed fixes what is done to
 whom and how often; when it meets them is up to the machine. Also measured: all workers are killed, new ones start;
 how long until the job is a round further? A lease, for the tasks of the dead to come back, and a round.
 """
@@ -20,7 +22,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
-from harness import Sandbox, expect, libsvm_text, points, write_npy  # noqa: E402
+from harness import Sandbox, documents, expect, libsvm_text, points, write_npy  # noqa: E402
 from counts import main  # noqa: E402
 
 LEASE = 1
@@ -35,6 +37,10 @@ SHARDS = (8, 20)
 # Rounds of the learner with memory: the root adds the updates itself, or groups do.
 MEMORY_ROUNDS = 120
 MEMORY_SHARDS = (5, 12)
+# The same of the learner with tables: of all kinds, slices of each.
+TABLE_ROUNDS = 30
+TABLE_JOBS = ("words documents.npy --words 300 --width 8 --all-kinds 1 --shards 5",
+              "words documents.npy --words 300 --width 8 --all-kinds 1 --remembers 1 --shards 10")
 MOST_WORKERS = 4
 STOPPED = 1.5  # leases
 
@@ -136,7 +142,8 @@ class Chaos:
         message. Totals of jobs with shard memory stay: memory is made again from them."""
         store = self.box / "job"
         found = sorted(path for path in itertools.chain(store.glob("blobs/*/rounds/*/*"), store.glob("queue/*"),
-                                                        store.glob("blobs/*/rounds/*/*/*"))
+                                                        store.glob("blobs/*/rounds/*/*/*"),
+                                                        store.glob("blobs/*/rounds/*/deltas/*/*"))
                        if path.name != "total" or not self.has_memory)
         path = self.draw.choice(found) if found else store
         deed = "remove" if "queue" in path.parts else self.draw.choice(("flip", "cut", "empty", "remove"))
@@ -225,20 +232,21 @@ class Chaos:
         return max(int(path.stem.removeprefix("round-"))
                    for path in (self.box / run / "checkpoints").glob("round-*.safetensors"))
 
-    def relay(self, flags, most_kills):
+    def relay(self, flags, rounds, most_kills):
         """Threads, killed; a store, whose workers are killed; threads again. Returns the run that was fetched."""
         begun = self.kill_on_threads(flags, f"first-{self.starts}")
-        there, all_rounds = begun + MEMORY_ROUNDS, begun + MEMORY_ROUNDS + 10
+        there, all_rounds = begun + rounds, begun + rounds + 10
         run, _ = self.job(f"{flags} --max-iter {there} --resume first-{self.starts}", most_kills, begun + 1)
         found = self.box.json(f"train {flags} --max-iter {all_rounds} --resume {run} --quiet --out last-{self.starts}")
         whole = self.box.json(f"train {flags} --max-iter {all_rounds} --quiet --out whole-{self.starts}")
         expect(found["model_sha256"] == whole["model_sha256"], f"{flags}: not the model of threads after {begun} "
-               f"rounds on threads and {MEMORY_ROUNDS} at a store")
+               f"rounds on threads and {rounds} at a store")
         return run
 
 
 def write_data(box):
     write_npy(box / "x.npy", points(3000, 6, blobs=60), 3000, 6)
+    write_npy(box / "documents.npy", documents(400, 8), 400, 8)
     (box / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
     (box / "wide.libsvm").write_text(libsvm_text(300, 600, 10))
 
@@ -265,19 +273,29 @@ def run_jobs(chaos, kills):
 
 def run_memory_jobs(chaos, kills):
     """The same of jobs with shard memory, in one piece and in turns with threads."""
+    jobs = [f"running_mean x.npy --shards {shards}" for shards in MEMORY_SHARDS]
+    return run_and_relay(chaos, jobs, MEMORY_ROUNDS, kills)
+
+
+def run_table_jobs(chaos, kills):
+    """The same of jobs with tables."""
+    return run_and_relay(chaos, TABLE_JOBS, TABLE_ROUNDS, kills)
+
+
+def run_and_relay(chaos, jobs, max_iter, kills):
     box, rounds = chaos.box, []
-    for shards in itertools.cycle(MEMORY_SHARDS):
-        if len(rounds) >= 2 * len(MEMORY_SHARDS) and chaos.kills >= kills:
+    for flags in itertools.cycle(jobs):
+        if len(rounds) >= 2 * len(jobs) and chaos.kills >= kills:
             return rounds
-        flags, most = f"running_mean x.npy --shards {shards}", -(-kills // (2 * len(MEMORY_SHARDS)))
-        whole = f"{flags} --max-iter {MEMORY_ROUNDS}"
+        most = -(-kills // (2 * len(jobs)))
+        whole = f"{flags} --max-iter {max_iter}"
         expected = box.json(f"train {whole} --quiet --out threads-{chaos.starts}")["model_sha256"]
         with told(chaos, whole):
             run, found = chaos.job(whole, most)
         expect(found == expected, f"{whole}: model {found}, on threads {expected}")
         rounds.append(round_seconds(box, run))
         with told(chaos, f"{flags}, threads, store, threads"):
-            run = chaos.relay(flags, most)
+            run = chaos.relay(flags, max_iter, most)
         rounds.append(round_seconds(box, run))
 
 
@@ -293,7 +311,7 @@ def told(chaos, words):
 def run_part(program, run_all, draw, kills, deadline, counts):
     with Sandbox(program) as box:
         write_data(box)
-        chaos = Chaos(box, draw, deadline, counts, run_all is run_memory_jobs)
+        chaos = Chaos(box, draw, deadline, counts, run_all is not run_jobs)
         try:
             rounds = run_all(chaos, kills)
         finally:
@@ -307,10 +325,11 @@ def run_part(program, run_all, draw, kills, deadline, counts):
               f"a lease and a round are {LEASE + statistics.median(rounds):.2f} s")
 
 
-def run(program, memory_program, draw, kills, memory_kills, deadline, counts):
+def run(program, memory_program, table_program, draw, kills, memory_kills, table_kills, deadline, counts):
     run_part(program, run_jobs, draw, kills, deadline, counts)
     run_part(memory_program, run_memory_jobs, draw, memory_kills, deadline, counts)
+    run_part(table_program, run_table_jobs, draw, table_kills, deadline, counts)
 
 
 if __name__ == "__main__":
-    main(__doc__, ["program", "memory_program"], run, kills=200, memory_kills=100)
+    main(__doc__, ["program", "memory_program", "table_program"], run, kills=200, memory_kills=100, table_kills=60)

@@ -116,6 +116,11 @@ def npy_bytes(values, rows, cols):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + values.tobytes()
 
 
+def documents(rows, cols, words=300):
+    """Numbers of words, the smaller ones more often."""
+    return array.array("f", (i * 7919 % words * (i % 3) // 2 for i in range(rows * cols)))
+
+
 def write_npy(path, values, rows, cols):
     path.write_bytes(npy_bytes(values, rows, cols))
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,10 +18,8 @@
 #include "meanwhile/learn/lagged.h"
 #include "meanwhile/learn/lda/lda.h"
 #include "meanwhile/learn/linear/linear.h"
-#include "meanwhile/learn/metadata.h"
 #include "meanwhile/runtime/storage/archive.h"
 #include "meanwhile/runtime/storage/result.h"
-#include "meanwhile/runtime/storage/slice_versions.h"
 #include "meanwhile/runtime/storage/submit.h"
 #include "meanwhile/runtime/storage/worker.h"
 #include "test/job/table_learner.h"
@@ -30,6 +27,7 @@
 #include "test/learn/lda_data.h"
 #include "test/runtime/moving_learner.h"
 #include "test/runtime/place.h"
+#include "test/runtime/slices_left.h"
 
 namespace meanwhile::runtime {
 
@@ -364,34 +362,6 @@ inline std::vector<std::string> memory_of_model(storage::BlobStore& blobs, const
     hashes.push_back(data::sha256(result_blob(blobs, blob.name, clock).file.tensors()));
   }
   return hashes;
-}
-
-// The slices at the store that are not those of the model, and those of the model that are not
-// there.
-inline std::vector<std::string> wrong_slices(storage::BlobStore& blobs, const JobRecord& record,
-                                             const data::SafetensorsFile& model,
-                                             base::Clock& clock) {
-  const Names names = record.names();
-  std::set<std::string> left;
-  for (const storage::BlobInfo& blob : blobs.list(names.tables())) left.insert(blob.name);
-  std::vector<std::string> wrong;
-  if (model.has(tables::kDigests)) {
-    const base::Json about = learn::metadata_json(model, "about", "a model");
-    const tables::TableSet set = tables::set_from_json(about.at("tables"));
-    const SliceVersions versions(model);
-    for (std::size_t t = 0; t < set.tables.size(); ++t) {
-      for (int slice = 0; slice < set.slices[t].count(); ++slice) {
-        const SliceVersion version = versions.at(set.index(static_cast<int>(t), slice));
-        if (version.is_zero()) continue;
-        const std::string name = names.slice(set.tables[t].name, slice, version.step);
-        const Sealed blob = result_blob(blobs, name, clock);
-        if (tables::digest_of(blob.file.tensors()) != version.digest) wrong.push_back(name);
-        left.erase(name);
-      }
-    }
-  }
-  wrong.insert(wrong.end(), left.begin(), left.end());
-  return wrong;
 }
 
 // That the job has ended as it must: the model, and nothing left but the result.

@@ -83,10 +83,11 @@ Simulator::Drawn Simulator::draw(std::uint64_t seed) {
     drawn.max_iter *= 3;
     drawn.restarts_after = more.chance(0.3) ? more.among(1, drawn.max_iter - 1) : 0;
     drawn.ends_after = more.chance(0.3) ? more.among(1, drawn.max_iter - 1) : 0;
-  } else if (drawn.learner == Learner::kToy && more.chance(0.3)) {
-    drawn.learner = Learner::kTables;
-  } else if (drawn.learner == Learner::kMemory && more.chance(0.3)) {
-    drawn.learner = Learner::kTablesAndMemory;
+  }
+  // Learners with tables, in the same way.
+  if (SimRandom tables(~seed ^ 0x6162); drawn.staleness == 0 && tables.chance(0.25)) {
+    if (drawn.learner == Learner::kToy) drawn.learner = Learner::kTables;
+    if (drawn.learner == Learner::kMemory) drawn.learner = Learner::kTablesAndMemory;
   }
   return drawn;
 }

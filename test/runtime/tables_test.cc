@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "meanwhile/runtime/storage/cost.h"
+#include "meanwhile/runtime/storage/table_step.h"
+#include "test/expect_error.h"
 #include "test/runtime/simulator.h"
 
 namespace meanwhile::runtime {
@@ -153,6 +154,39 @@ TEST(TablesAtAStore, HostileDeltasAndSlicesAreNotAdded) {
   EXPECT_EQ(run("deltas/0000/00001", {{"sections", rows}, {"rows", rows}}), "");
   EXPECT_THAT(run("deltas/0000/00001", {{"sections", sections(counts)}, {"rows", rows}}),
               HasSubstr("slice 2 of the table counts: "));
+}
+
+TEST(TablesAtAStore, GoOnFromARunAndAreRefusedWithoutItsSlices) {
+  const Job whole = words_job(5, 4);
+  job::RunDirectory run = job::RunDirectory::create(job::fresh_path("run"));
+  std::atomic<bool> stop = false;
+  const job::TableParameters parameters{.max_iter = 5, .words = 90, .width = 5};
+  job::TableLearner begun(parameters), learner(parameters);
+  job::train(begun, whole.part, {.threads = 1, .seed = kSeed}, &run, &stop,
+             [&](const job::RoundEvent& event) { stop = event.round == 2; });
+  const std::filesystem::path state = run.newest_state();
+  learner.restore(data::SafetensorsFile(state));
+  Submission submission{whole.part, nullptr, learner};
+  submission.seed = kSeed;
+  submission.parameters = Json{{"kind", "tables"}};
+  submission.rounds_done = learner.rounds;
+  submission.resumed_from = state;
+  Place place;
+  std::filesystem::path slice = state;
+  slice.replace_extension(".memory");
+  slice /= "counts-00002.safetensors";
+  std::filesystem::rename(slice, run.path() / "aside");
+  EXPECT_THAT(
+      error_of(base::ErrorKind::kInput, [&] { runtime::submit(place.open()->store, submission); }),
+      HasSubstr("this slice of a table is missing"));
+  EXPECT_EQ(place.blobs(), std::set<std::string>());
+  std::filesystem::rename(run.path() / "aside", slice);
+  const JobRecord record = runtime::submit(place.open()->store, submission).job;
+  Workers workers(record);
+  workers.start(place.open(), quick("a"), whole.make());
+  workers.join();
+  EXPECT_EQ(workers[0].error, "");
+  expect_result(place, whole, record);
 }
 
 // Old slices go with old rounds.

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Jobs at the server that AZURE_STORAGE_CONNECTION_STRING names, straight and through a faulty proxy:
 
-    scripts/azurite.sh test/storage/azure_jobs.py PROGRAM [--seed N] [WORD...]    only tests whose name holds a word
+    scripts/azurite.sh test/storage/azure_jobs.py PROGRAM TABLE_PROGRAM [--seed N] [WORD...]
 
+A WORD keeps the tests whose name holds it. TABLE_PROGRAM has a learner with tables, words (test/tables/table_main.cc).
 The tests run side by side, for they mostly wait; each has a container of its own.
 """
 
@@ -26,7 +27,8 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 import proxy  # noqa: E402
-from harness import Failure, Sandbox, expect, expect_equal, libsvm_text, messages, points, write_npy  # noqa: E402
+from harness import (Failure, Sandbox, documents, expect, expect_equal, libsvm_text, messages, points,  # noqa: E402
+                     write_npy)
 
 AT_ONCE = 4
 JOBS = {
@@ -34,6 +36,7 @@ JOBS = {
     "svm": "svm rows.libsvm --solver sgd --max-iter 6 --shards 20",
     "logistic": "logistic rows.libsvm --solver hybrid --l1 1e-3 --standardize --max-iter 12 --shards 9",
 }
+TABLES = "words documents.npy --words 300 --width 8 --all-kinds 1 --remembers 1 --max-iter 5 --shards 10"
 LONG = "logistic rows.libsvm --solver sgd --l2 1e-9 --tol 0 --max-iter 100000 --shards 8"
 FOREVER = "2099-01-01T00:00:00Z"
 NOT_THE_KEY = base64.b64encode(b"not the key " * 5 + b"1234").decode()
@@ -89,6 +92,7 @@ class Secretive(Sandbox):
         self.clean = {name: value for name, value in os.environ.items() if not name.startswith("AZURE_")}
         write_npy(self / "x.npy", points(900, 6, blobs=7), 900, 6)
         (self / "rows.libsvm").write_text(libsvm_text(600, 40, 5))
+        write_npy(self / "documents.npy", documents(100, 6), 100, 6)
 
     def at(self, name):
         return f"azure://{self.account.name}/{self.container}/{name}"
@@ -177,6 +181,18 @@ def check_train_on_the_server(box):
     result = box.json(f"train {JOBS['logistic']} --runtime storage --store {box.at('train')} --workers 3 --quiet --out run")
     found["azure"] = result["model_sha256"]
     box.expect_nothing_left()
+    expect_equal(found)
+
+
+def check_tables(box):
+    found = {"threads": box.on_threads(TABLES), "azure": all_the_way(box, TABLES, None, "tables")}
+    expect_equal(found)
+    # A run that was fetched goes on: on threads, and at the server again.
+    longer = TABLES.replace("--max-iter 5", "--max-iter 8")
+    found = {"threads": box.on_threads(longer),
+             "resumed": box.json(f"train {longer} --resume tables --quiet --out resumed")["model_sha256"],
+             "azure": box.json(f"train {longer} --resume tables --store {box.at('on')} --workers 2 --quiet "
+                               "--out again")["model_sha256"]}
     expect_equal(found)
 
 
@@ -327,16 +343,18 @@ def run(name, check, program, account, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
+    parser.add_argument("table_program")
     parser.add_argument("words", nargs="*")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_intermixed_args()
     account = Account(os.environ["AZURE_STORAGE_CONNECTION_STRING"])
-    program = str(pathlib.Path(asked.program).resolve())
+    program, table_program = (str(pathlib.Path(name).resolve()) for name in (asked.program, asked.table_program))
     begin = time.monotonic()
     checks = [(name, check) for name, check in globals().items() if name.startswith("check_") and
               (not asked.words or any(word in name for word in asked.words))]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        passed = list(pool.map(lambda one: run(*one, program, account, asked.seed), checks))
+        passed = list(pool.map(lambda one: run(*one, table_program if one[1] is check_tables else program,
+                                                 account, asked.seed), checks))
     # Queues do not say of which container they are.
     queues = account.queue_names()
     if queues and all(passed):

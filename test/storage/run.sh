@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Stores and jobs on Azurite: the conformance suite and more, over HTTP and over TLS; then the program itself, straight
-# and through a faulty proxy: run.sh CONFORMANCE_PROGRAM [MEANWHILE_PROGRAM]
+# and through a faulty proxy: run.sh CONFORMANCE_PROGRAM [MEANWHILE_PROGRAM TABLE_PROGRAM]
 # Fails when a test fails, hangs, or did not run.
 set -uo pipefail
 program=$(realpath "$1")
 meanwhile=${2:+$(realpath "$2")}
+tables=${3:+$(realpath "$3")}
 azurite=$(dirname "$0")/../../scripts/azurite.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -29,4 +30,4 @@ total=0
 run 30 "$azurite" "$program"
 run 2 "$azurite" --cert "$folder/certificate.pem" --key "$folder/key.pem" "$program" "$folder/certificate.pem"
 echo "$total tests on Azurite passed"
-[ -z "$meanwhile" ] || timeout -s KILL 300 "$azurite" "$(dirname "$0")/azure_jobs.py" "$meanwhile"
+[ -z "$meanwhile" ] || timeout -s KILL 300 "$azurite" "$(dirname "$0")/azure_jobs.py" "$meanwhile" "$tables"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tables larger than memory: limits.py PROGRAM
 
-A table of four times --memory-limit is trained by two workers under mpirun. No worker may hold more
-of it than the limit, each fetches the rows that the plan says, and the model is that of one worker
-without a limit, also after a kill and on another number of workers.
+A table of four times --memory-limit is trained by two workers under mpirun, and by two at a store.
+No worker may hold more of it than the limit, each fetches the rows that the plan says, and the model
+is that of one worker without a limit, also after a kill and on another number of workers.
 """
 
 import json
@@ -19,6 +19,7 @@ MIB = 1 << 20
 WORDS, WIDTH, DOCUMENTS, LENGTH = 1 << 18, 32, 2048, 16
 LIMIT = 16 * MIB
 assert WORDS * WIDTH * 8 == 4 * LIMIT
+SLICES = WORDS * WIDTH * 8 // MIB
 
 # A process counts as large as the one that started it was, until it runs a program of its own.
 PEAK = """
@@ -89,6 +90,50 @@ def check_plan(moved, free):
     expect(free[-1]["bytes_in_files"] == 0 and free[-1]["bytes_in_memory"] > 3.9 * LIMIT, free[-1])
 
 
+def train_at_store(program, folder, out, *data):
+    """Two workers at a store. Returns the result and the largest resident size of any worker."""
+    words = ["submit", "words", *data, "--width", str(WIDTH), "--shards", "8", "--store", "store", "--quiet"]
+    subprocess.run([program, *words], cwd=folder, check=True, timeout=280)
+    workers = [subprocess.Popen([sys.executable, "-S", "-c", PEAK, str(folder / f"{out}{i}.peak"), program, "worker",
+                                 "--store", "store", "--threads", "1", "--memory-limit", str(LIMIT), "--quiet"],
+                                cwd=folder) for i in range(2)]
+    for worker in workers:
+        expect(worker.wait(timeout=280) == 0, "a worker at the store")
+    fetch = ["fetch", "--store", "store", "--remove", "--quiet", "--json", "--out", out]
+    done = subprocess.run([program, *fetch], cwd=folder, check=True, timeout=280, capture_output=True, text=True)
+    return json.loads(done.stdout), max(int((folder / f"{out}{i}.peak.0").read_text()) for i in range(2))
+
+
+def check_store(program, folder, expected):
+    """The same at a store, and what was fetched goes on."""
+    _, program_alone = train_at_store(program, folder, "small-stored", "few.npy", "--words", "64")
+    result, peak = train_at_store(program, folder, "stored", "documents.npy", "--words", str(WORDS))
+    expect(result["model_sha256"] == expected, "a store gives another model")
+    print(f"at a store: {(peak - program_alone) >> 10} KiB")
+    expect(peak - program_alone < LIMIT, "a worker at a store holds more than the limit")
+    # Each batch of shards reads all slices, which are zero at first; then each slice is added to.
+    for i, round_ in enumerate(tables_of(folder, "stored")):
+        expect(round_["deltas_put"] % 4 == 0 and round_["deltas_fetched"] % 8 == 0, round_)
+        most = 8 * SLICES + round_["slices_put"] if i > 0 else 0
+        expect(round_["slices_fetched"] <= most, (round_, most))
+        expect(round_["bytes_fetched"] < 1.1 * MIB * most + 1, round_)
+        expect(round_["bytes_put"] < 1.1 * MIB * round_["slices_put"] + 1, round_)
+        print(f"  round {i + 1}, one of two workers: {json.dumps(round_)}")
+    words = ["documents.npy", "--words", str(WORDS), "--max-iter", "4"]
+    resumed, _ = train(program, folder, "stored", 0, *words, "--resume", "stored")
+    whole, _ = train(program, folder, "longer", 0, *words)
+    expect(resumed["model_sha256"] == whole["model_sha256"], "the run that was fetched from a store")
+
+
+def check_refusals(program, folder):
+    """A staleness is refused wherever the run would be."""
+    for store in ([], ["--store", "refused"]):
+        command = [program, "train", "words", "few.npy", "--words", "64", "--staleness", "1", "--quiet", *store]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280)
+        expect(done.returncode == 2 and "--staleness: a round of words needs the sums of all rounds" in done.stderr,
+               done.stderr)
+
+
 def check_kill(program, folder):
     """A process that is killed behind a checkpoint; two workers go on."""
     command = command_of(program, folder, "killed", 0, "documents.npy", "--words", str(WORDS), "--max-iter", "1000",
@@ -130,6 +175,8 @@ def main(program):
         expect(peak - program_alone < LIMIT, "a worker holds more than the limit")
         check_plan(tables_of(folder, "limited"), tables_of(folder, "free"))
         check_kill(program, folder)
+        check_store(program, folder, free["model_sha256"])
+        check_refusals(program, folder)
 
 
 if __name__ == "__main__":

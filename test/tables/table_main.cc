@@ -14,7 +14,8 @@ learn::Entry table_entry() {
     return std::make_unique<TableLearner>(TableParameters{
         parameters.at("max_iter").get<std::int64_t>(), parameters.at("words").get<std::int64_t>(),
         parameters.at("width").get<std::int32_t>(),
-        parameters.at("all_kinds").get<std::int64_t>() != 0});
+        parameters.at("all_kinds").get<std::int64_t>() != 0,
+        parameters.at("remembers").get<std::int64_t>() != 0});
   };
   learn::Entry entry;
   entry.name = "words";
@@ -23,7 +24,8 @@ learn::Entry table_entry() {
   entry.schema = learn::Schema({learn::parameter_of("max_iter", "rounds", 3),
                                 learn::parameter_of("words", "words", 1000),
                                 learn::parameter_of("width", "columns of a word", 32),
-                                learn::parameter_of("all_kinds", "tables of all kinds", 0)});
+                                learn::parameter_of("all_kinds", "tables of all kinds", 0),
+                                learn::parameter_of("remembers", "shards have memory", 0)});
   entry.schema.ends_run({"max_iter"});
   entry.complete = [](const base::Json& parameters, const base::Json&, bool) { return parameters; };
   entry.make = make;

@@ -45,7 +45,7 @@ class Archive {
 
  private:
   bool put_history(const std::vector<Line>& lines, std::int64_t wanted);
-  // What a learner has beside its state.
+  // Whether a learner has more than its state.
   struct Beside {
     bool memory = false, tables = false;
   };

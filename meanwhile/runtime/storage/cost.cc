@@ -47,12 +47,6 @@ StepCost step_cost(const Layout& layout, int workers) {
   return cost;
 }
 
-TableCost table_cost(const Layout& layout, int workers, int slices) {
-  const double deltas = static_cast<double>(layout.shards) * layout.bins();
-  const int busy = std::min(workers, layout.shards);
-  return {deltas, deltas, static_cast<double>(slices), static_cast<double>(slices) * (busy - 1)};
-}
-
 StepCost separate_reducers_cost(int workers) {
   StepCost cost;
   if (workers <= 1) return cost;

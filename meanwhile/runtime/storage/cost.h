@@ -25,14 +25,6 @@ struct StepCost {
 // As this program does it: workers hold shards, groups and the root, and do not read what they
 // made.
 StepCost step_cost(const Layout& layout, int workers);
-// What the tables of a learner add to a step, of all workers: blobs put and read, where every shard
-// wants rows of all `slices`, adds to all of them, and workers keep what they put and read. Where
-// memory is less, slices are read again for each batch of shards (SliceBlobs).
-struct TableCost {
-  double deltas_put = 0, deltas_read = 0, slices_put = 0, slices_read = 0;
-  double requests() const { return deltas_put + deltas_read + slices_put + slices_read; }
-};
-TableCost table_cost(const Layout& layout, int workers, int slices);
 // As "K-means on Azure" does it: ceil(sqrt P) machines add the updates of about as many workers
 // each, and one more adds their sums.
 StepCost separate_reducers_cost(int workers);

@@ -11,7 +11,7 @@
 //   ID/rounds/RRRRRRRR/reads/CCCC/SSSSS  what shard S reads at clock C of a stretch, and
 //   ID/rounds/RRRRRRRR/moves/CCCC/SSSSS  what it did then (stretch.h)
 //   ID/rounds/RRRRRRRR/deltas/BBBB/SSSSS  what shard S adds to the slices of bin B (table_step.h)
-//   ID/tables/NAME/IIIII/RRRRRRRR      slice I of a table before step R and later, until a newer one
+//   ID/tables/NAME/IIIII/RRRRRRRR      slice I of a table from step R on, until a newer one
 //   ID/rounds/RRRRRRRR/total           the sum of all: a worker that absorbs it is at step R + 1
 //   ID/live/WORKER                     the heartbeat of a worker: a record, every few seconds
 //   ID/live/wants-tasks-WORKER         the worker is short of tasks
@@ -182,8 +182,8 @@ std::optional<std::pair<std::int64_t, int>> clock_of(std::string_view name, cons
 // The bin and the shard of a name below deltas/ of the step.
 std::optional<std::pair<int, int>> bin_of(std::string_view name, const Names& names,
                                           std::int64_t step);
-// Of `names` below tables/ in order, those that no state before step `step` or later needs: a newer
-// version of the slice is there that such a state has, too.
+// Those of `names`, which are below tables/ and in order, that no state before step `step` or later
+// needs: a newer version of the slice is there that such a state has, too.
 std::vector<std::string> superseded(const std::vector<std::string>& names, std::int64_t step);
 // The step of a name below memory/ of the job.
 std::optional<std::int64_t> memory_step_of(std::string_view name, const Names& names);

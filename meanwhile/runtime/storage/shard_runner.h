@@ -16,11 +16,11 @@
 #include "meanwhile/learn/round_learner.h"
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/job_failed.h"
-#include "meanwhile/runtime/storage/parts.h"
 #include "meanwhile/runtime/storage/record.h"
 #include "meanwhile/runtime/storage/shard_memories.h"
 #include "meanwhile/runtime/storage/stretch.h"
 #include "meanwhile/runtime/storage/table_step.h"
+#include "meanwhile/runtime/storage/turns.h"
 #include "meanwhile/storage/blob_store.h"
 
 namespace meanwhile::runtime {
@@ -69,16 +69,16 @@ class ShardRunner {
   bool in_stretch() const { return fresh() != nullptr && fresh()->in_stretch(); }
   bool has_tables() const { return learner_->table_work() != nullptr; }
   // Whether advance() makes the updates of this step, not work().
-  bool is_in_parts() const { return in_stretch() || has_tables(); }
-  // Does the next parts of those of `shards` whose rows are there and which may begin one, and
-  // calls use(shard, update) for shards whose parts are all done. Begins no more once `goes_on`
-  // returns false. THROWS as work(). REQUIRES: is_in_parts().
+  bool is_in_turns() const { return in_stretch() || has_tables(); }
+  // Does the next turns of those of `shards` whose rows are there and which may begin one, and
+  // calls use(shard, update) for shards whose turns are all done. Begins no more once `goes_on`
+  // returns false. THROWS as work(). REQUIRES: is_in_turns().
   Advanced advance(const std::set<int>& shards, const std::set<int>& held, double now_s,
                    const std::function<bool()>& goes_on, const Use& use);
-  // Shards whose parts others wait for: of a stretch, as StretchRunner::last(). Empty when there
+  // Shards whose turns others wait for: of a stretch, as StretchRunner::last(). Empty when there
   // are none.
-  std::vector<int> late_in_parts() const;
-  // What this worker moved of tables in the step. REQUIRES: has_tables().
+  std::vector<int> late_in_turns() const;
+  // Rows and bytes of tables that this worker moved in the step. REQUIRES: has_tables().
   Json table_traffic() const { return to_json(slices_.traffic()); }
   // The reads that the job made so far; null: they are not fresh.
   const tables::ReadsLog* reads() const { return fresh() == nullptr ? nullptr : &fresh()->log(); }

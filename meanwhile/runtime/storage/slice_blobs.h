@@ -61,7 +61,7 @@ class SliceBlobs {
 
   // The first slice that was not to be had since the last look(); empty: none.
   std::string missing() const MW_EXCLUDES(mutex_);
-  // Of rows that are held.
+  // The room for rows that are held.
   std::int64_t memory_bytes() const { return memory_bytes_; }
   TableTraffic& traffic() { return traffic_; }
   const TableTraffic& traffic() const { return traffic_; }

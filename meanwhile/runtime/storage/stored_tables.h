@@ -51,7 +51,7 @@ class StoredTables final : public learn::RoundLearner {
   // one for each thread. Returns how many; 0 when a slice is not to be had yet. THROWS as
   // SliceBlobs::rows().
   std::size_t fetch(std::span<const int> shards);
-  // What the shard added when it was last worked on. Thread safety: as work().
+  // Changes that the shard made when it was last worked on. Thread safety: as work().
   std::vector<tables::SealedDelta> take_delta(int shard);
 
   const tables::TableSet& set() const { return *set_; }

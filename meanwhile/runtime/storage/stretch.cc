@@ -254,7 +254,7 @@ Advanced StretchRunner::advance(const std::set<int>& shards, double now_s) {
     count(of.shard);
     summaries_[{of.shard, of.clock}] = of.move->summary;
     moves_[{of.shard, of.clock}] = of.move;
-    ++advanced.parts;
+    ++advanced.turns;
   }
   forget();
   return advanced;

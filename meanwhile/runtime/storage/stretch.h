@@ -26,8 +26,8 @@
 #include "meanwhile/learn/fresh.h"
 #include "meanwhile/runtime/storage/checked.h"
 #include "meanwhile/runtime/storage/layout.h"
-#include "meanwhile/runtime/storage/parts.h"
 #include "meanwhile/runtime/storage/shard_memories.h"
+#include "meanwhile/runtime/storage/turns.h"
 #include "meanwhile/runtime/storage/unread.h"
 #include "meanwhile/storage/blob_store.h"
 

@@ -1,6 +1,5 @@
-// Cost of a step with S shards, B bins and W workers: S B puts and S B gets of deltas, and what
-// slices changed are put. Of each bin one worker at a time has the deltas in memory, and a slice for
-// each thread.
+// Cost of a step with S shards and B bins: S B puts and S B gets of deltas, and a put of each slice
+// that changed. A worker has the deltas of one bin in memory, and a slice for each thread.
 #include "meanwhile/runtime/storage/table_step.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ constexpr int kTriesToReadDelta = 4;
 constexpr double kReadDeltaSeconds = 1;
 constexpr std::size_t kSectionWords = 3;
 
-// What a shard adds to the slices of a bin: (table, slice, bytes) of each slice, then the rows.
+// A shard's additions to the slices of a bin: (table, slice, bytes) of each slice, then the rows.
 storage::Bytes seal_delta(const std::vector<const tables::SealedDelta*>& slices) {
   std::vector<std::int64_t> sections;
   std::vector<std::byte> rows;
@@ -36,6 +35,12 @@ storage::Bytes seal_delta(const std::vector<const tables::SealedDelta*>& slices)
 }
 
 }  // namespace
+
+TableCost table_cost(const Layout& layout, int workers, int slices) {
+  const double deltas = static_cast<double>(layout.shards) * layout.bins();
+  const int busy = std::min(workers, layout.shards);
+  return {deltas, deltas, static_cast<double>(slices), static_cast<double>(slices) * (busy - 1)};
+}
 
 TableStep::TableStep(storage::BlobStore& blobs, const JobRecord& job, std::int64_t step,
                      const StoredTables& learner, base::ThreadPool& pool)
@@ -108,14 +113,14 @@ void TableStep::put(int shard, exchange::Update update,
 }
 
 // Nothing when the blob cannot be read whole, or holds what no shard adds to the bin.
-std::optional<TableStep::Part> TableStep::read(int bin, int shard) {
+std::optional<TableStep::Put> TableStep::read(int bin, int shard) {
   auto blob = get_sealed(blobs_, names_.delta(step_, bin, shard));
   if (!blob || !blob->file.has("sections") || !blob->file.has("rows")) return std::nullopt;
   const data::Tensor &sections = blob->file.tensor("sections"), &rows = blob->file.tensor("rows");
   if (sections.dtype != "I64" || rows.dtype != "U8") return std::nullopt;
   const auto words = sections.as<std::int64_t>();
   std::span<const std::byte> rest = rows.bytes;
-  Part part{std::move(*blob), {}};
+  Put put{std::move(*blob), {}};
   for (std::size_t i = 0; i + kSectionWords <= words.size(); i += kSectionWords) {
     const std::int64_t table = words[i], slice = words[i + 1], bytes = words[i + 2];
     if (table < 0 || table >= std::ssize(set_.tables)) return std::nullopt;
@@ -125,29 +130,29 @@ std::optional<TableStep::Part> TableStep::read(int bin, int shard) {
       return std::nullopt;
     }
     const auto size = static_cast<std::size_t>(bytes);
-    part.rows[{static_cast<int>(table), static_cast<int>(slice)}] = rest.first(size);
+    put.rows[{static_cast<int>(table), static_cast<int>(slice)}] = rest.first(size);
     rest = rest.subspan(size);
   }
-  slices_.traffic().bytes_added += std::ssize(part.blob.bytes);
+  slices_.traffic().bytes_added += std::ssize(put.blob.bytes);
   ++slices_.traffic().deltas_fetched;
-  return part;
+  return put;
 }
 
 // The deltas of all shards; nothing when one of them is not to be had.
-std::optional<std::vector<TableStep::Part>> TableStep::parts_of(int bin, double now_s) {
+std::optional<std::vector<TableStep::Put>> TableStep::puts_of(int bin, double now_s) {
   for (int shard = 0; shard < layout_.shards; ++shard) {
     if (there_.count({bin, shard}) == 0) return std::nullopt;
   }
-  std::vector<std::optional<Part>> found(static_cast<std::size_t>(layout_.shards));
+  std::vector<std::optional<Put>> found(static_cast<std::size_t>(layout_.shards));
   pool_.run(layout_.shards, [&](std::int64_t shard, int) {
     found[static_cast<std::size_t>(shard)] = read(bin, static_cast<int>(shard));
   });
-  std::vector<Part> parts;
+  std::vector<Put> puts;
   for (int shard = 0; shard < layout_.shards; ++shard) {
     const std::string name = names_.delta(step_, bin, shard);
-    if (auto& part = found[static_cast<std::size_t>(shard)]) {
+    if (auto& put = found[static_cast<std::size_t>(shard)]) {
       unread_.forget(name);
-      parts.push_back(std::move(*part));
+      puts.push_back(std::move(*put));
       continue;
     }
     unreadable_ = name;
@@ -157,15 +162,15 @@ std::optional<std::vector<TableStep::Part>> TableStep::parts_of(int bin, double 
     unread_.forget(name);
     there_.erase({bin, shard});
   }
-  if (std::ssize(parts) < layout_.shards) return std::nullopt;
-  return parts;
+  if (std::ssize(puts) < layout_.shards) return std::nullopt;
+  return puts;
 }
 
 // Puts the next version of the slices that are added to. False when a slice is not to be had yet.
-bool TableStep::add(const std::vector<Part>& parts, exchange::Update& update) {
+bool TableStep::add(const std::vector<Put>& puts, exchange::Update& update) {
   std::map<std::pair<int, int>, std::vector<tables::ShardRows>> changed;
-  for (std::size_t shard = 0; shard < parts.size(); ++shard) {
-    for (const auto& [slice, rows] : parts[shard].rows) {
+  for (std::size_t shard = 0; shard < puts.size(); ++shard) {
+    for (const auto& [slice, rows] : puts[shard].rows) {
       changed[slice].push_back({static_cast<int>(shard), rows});
     }
   }
@@ -204,8 +209,8 @@ std::optional<exchange::Update> TableStep::finish(int shard, double now_s) {
   const auto found = waiting_.find(shard);
   if (found == waiting_.end()) return std::nullopt;
   if (const auto bin = layout_.bin_of(shard)) {
-    const auto parts = parts_of(*bin, now_s);
-    if (!parts || !add(*parts, found->second)) return std::nullopt;
+    const auto puts = puts_of(*bin, now_s);
+    if (!puts || !add(*puts, found->second)) return std::nullopt;
   }
   exchange::Update update = std::move(found->second);
   waiting_.erase(found);

@@ -29,6 +29,14 @@
 
 namespace meanwhile::runtime {
 
+// The plan: blobs that all workers put and read for the tables of a step, where every shard wants
+// rows of all `slices` and adds to all of them, and workers keep what they put and read. Where
+// memory is less, slices are read again for each batch of shards (StoredTables::fetch).
+struct TableCost {
+  double deltas_put = 0, deltas_read = 0, slices_put = 0, slices_read = 0;
+};
+TableCost table_cost(const Layout& layout, int workers, int slices);
+
 // Thread safety: one thread at a time; put() of different shards at the same time.
 class TableStep {
  public:
@@ -56,15 +64,15 @@ class TableStep {
   const std::string& unreadable() const { return unreadable_; }
 
  private:
-  // Changes of a shard to the slices of a bin.
-  struct Part {
+  // Changes of a shard to the slices of a bin, as they were put.
+  struct Put {
     Sealed blob;
     std::map<std::pair<int, int>, std::span<const std::byte>> rows;  // by table and slice
   };
   bool is_there(int shard) const;
-  std::optional<std::vector<Part>> parts_of(int bin, double now_s);
-  std::optional<Part> read(int bin, int shard);
-  bool add(const std::vector<Part>& parts, exchange::Update& update);
+  std::optional<std::vector<Put>> puts_of(int bin, double now_s);
+  std::optional<Put> read(int bin, int shard);
+  bool add(const std::vector<Put>& puts, exchange::Update& update);
 
   storage::BlobStore& blobs_;
   const Names names_;

@@ -179,7 +179,7 @@ Wait WorkerMachine::next_wait() const {
     case Doing::kJoining:
       return {Awaits::kState, by(slow_due_s_)};
     case Doing::kRounds:
-      if (!runner_.missing_blob().empty() || is_among_parts()) {
+      if (!runner_.missing_blob().empty() || is_among_turns()) {
         return {Awaits::kRows, by(step_.rows_due_s)};
       }
       // The reducer wakes a root. All else is looked at now and then.
@@ -239,7 +239,7 @@ bool WorkerMachine::is_late() const {
   double late_s = usual_s_ < 0
                       ? job_.lease_s
                       : std::max(kSlowAtLeastSeconds, kSlow * std::max(usual_s_, step_.work_s));
-  if (runner_.in_stretch()) late_s = std::max(kSlowAtLeastSeconds, kSlow * part_s_);
+  if (runner_.in_stretch()) late_s = std::max(kSlowAtLeastSeconds, kSlow * turn_s_);
   return now_s_ - moved_s() >= late_s && now_s_ - step_.late_listed_s >= kSlowAtLeastSeconds;
 }
 

@@ -71,15 +71,15 @@ class WorkerMachine {
     double idle_since_s = 0;      // when this worker last finished an update
     double late_listed_s = 0;     // when late updates were last listed
     double repaired_s = 0;        // when messages were last pushed again
-    double rows_due_s = 0;        // when rows or parts that were missing are asked for again
-    double moved_s = 0;           // when a part was last seen to be done (parts.h)
+    double rows_due_s = 0;        // when rows or turns that were missing are asked for again
+    double moved_s = 0;           // when a turn was last seen to be done (turns.h)
     Pace rows_pace;
     bool waiting = false;            // for the total or the result; pace_ says since when
     bool another_was_first = false;  // at an update: the job may be ahead
     // Shards whose updates this worker has put; after the last round, those whose memory it has.
     std::set<int> made;
     std::set<int> made_ahead;  // the same for the next step
-    std::set<int> adopted;     // shards of others whose parts this worker does
+    std::set<int> adopted;     // shards of others whose turns this worker does
     bool ran_ahead = false;    // the learner was asked to run ahead
     double work_s = 0;         // making and putting updates
     double ahead_s = 0;        // of that, for the next step
@@ -96,9 +96,9 @@ class WorkerMachine {
   bool has_open_shards() const { return in_rounds() && may_work(); }
   bool has_unsaved_memory() const;
   bool adds_total() const { return in_rounds() && holds_root(); }
-  // The total of a step that is made in parts comes when all parts are done.
-  bool waits_for_total() const { return in_rounds() && !holds_root() && !is_among_parts(); }
-  bool is_among_parts() const { return runner_.is_in_parts() && !open_shards().empty(); }
+  // The total of a step that is made in turns comes when all turns are done.
+  bool waits_for_total() const { return in_rounds() && !holds_root() && !is_among_turns(); }
+  bool is_among_turns() const { return runner_.is_in_turns() && !open_shards().empty(); }
   double moved_s() const { return std::max(step_.begin_s, step_.moved_s); }
   bool may_work_ahead() const;
   bool must_write_result() const;
@@ -122,7 +122,7 @@ class WorkerMachine {
   void begin_step(std::set<int> made = {});
   bool refresh_tasks();
   bool make_updates();
-  bool do_parts();  // worker_parts.cc, and the next
+  bool do_turns();  // worker_turns.cc, and the next
   bool adopt_late_shard();
   std::size_t place_among(std::size_t shards) const;
   bool make_updates_of(const std::set<int>& shards, const std::set<int>& held);
@@ -199,7 +199,7 @@ class WorkerMachine {
   std::set<Task> held_;
   Step step_;
   base::Mutex made_mutex_;   // guards counts and sets of step_ while blobs of shards are put
-  double part_s_ = 0;        // seconds of a look at a stretch that did clocks
+  double turn_s_ = 0;        // seconds of a look at a stretch that did clocks
   double usual_s_ = -1;      // seconds of the step before; -1: not known
   double looked_s_ = 0;      // when the store was last asked whether the job goes on
   bool end_hinted_ = false;  // rows are gone: perhaps the job is

@@ -135,7 +135,7 @@ bool WorkerMachine::make_updates() {
     pace_.begin_now(now_s_);
     if (holds_root() ? absorb_own_total() : absorb_total()) return true;
   }
-  if (runner_.is_in_parts()) return do_parts();
+  if (runner_.is_in_turns()) return do_turns();
   const double begin_s = environment_.time_s();
   const std::int64_t before = result_.updates;
   if (!make_updates_of(open_shards(), held_shards())) {
@@ -317,7 +317,7 @@ std::size_t WorkerMachine::place_among(std::size_t shards) const {
 
 // Makes a late update in another worker's place. The first copy wins, and both are equal.
 bool WorkerMachine::redo_late_update() {
-  if (runner_.is_in_parts()) return adopt_late_shard();
+  if (runner_.is_in_turns()) return adopt_late_shard();
   step_.late_listed_s = now_s_;
   std::vector<int> late = missing_updates(*store_.blobs, job_, runner_.step());
   const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };

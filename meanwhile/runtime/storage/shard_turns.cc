@@ -1,4 +1,4 @@
-// Steps whose updates are made in parts (parts.h).
+// Steps whose updates are made in turns (turns.h).
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace meanwhile::runtime {
 
-std::vector<int> ShardRunner::late_in_parts() const {
+std::vector<int> ShardRunner::late_in_turns() const {
   if (table_step_ != nullptr) return table_step_->missing();
   return stretch_ != nullptr ? stretch_->last() : std::vector<int>();
 }
@@ -73,7 +73,7 @@ Advanced ShardRunner::advance_tables(const std::set<int>& shards, std::set<int> 
           return goes_on();
         },
         false);
-    advanced.parts = done;
+    advanced.turns = done;
   }
   for (const int shard : shards) {
     const auto update = step.finish(shard, now_s);

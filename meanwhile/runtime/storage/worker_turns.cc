@@ -1,4 +1,4 @@
-// Steps whose updates are made in parts (parts.h).
+// Steps whose updates are made in turns (turns.h).
 #include <algorithm>
 
 #include "meanwhile/runtime/storage/missing.h"
@@ -6,9 +6,9 @@
 
 namespace meanwhile::runtime {
 
-// Does the next parts of open shards that may begin one. While there are some, the rules below this
+// Does the next turns of open shards that may begin one. While there are some, the rules below this
 // one are not reached: the job may have gone on, or ended.
-bool WorkerMachine::do_parts() {
+bool WorkerMachine::do_turns() {
   if (must_look() && look_at_job()) return true;
   const double begin_s = environment_.time_s();
   const std::set<int> held = held_shards();
@@ -27,16 +27,16 @@ bool WorkerMachine::do_parts() {
   }
   step_.rows_pace = {};
   step_.moved_s = end_s;
-  if (advanced.parts > 0) {
-    part_s_ = end_s - begin_s;
-    step_.work_s += part_s_;
-    step_.updates += advanced.parts;
+  if (advanced.turns > 0) {
+    turn_s_ = end_s - begin_s;
+    step_.work_s += turn_s_;
+    step_.updates += advanced.turns;
     step_.idle_since_s = end_s;
   }
   return true;
 }
 
-// Does the parts of a shard that others wait for, beside those of the shards held: of one that is
+// Does the turns of a shard that others wait for, beside those of the shards held: of one that is
 // furthest behind, or that lacks its update. In a stretch both workers read what the first one
 // claims.
 bool WorkerMachine::adopt_late_shard() {
@@ -46,7 +46,7 @@ bool WorkerMachine::adopt_late_shard() {
     std::erase_if(shards, [&](int shard) { return open.count(shard) != 0; });
     return shards;
   };
-  std::vector<int> late = unless_open(runner_.late_in_parts());
+  std::vector<int> late = unless_open(runner_.late_in_turns());
   if (late.empty()) late = unless_open(missing_updates(*store_.blobs, job_, runner_.step()));
   // A blob that this worker has put may show late. After a lease it is lost, or was damaged.
   const auto is_made = [&](int shard) { return step_.made.count(shard) != 0; };
