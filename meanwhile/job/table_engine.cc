@@ -76,22 +76,29 @@ void TableEngine::attach(const TableOptions& tables) {
   }
 }
 
-void TableEngine::restore() {
-  if (options_.resumed_from.empty()) {
-    if (options_.rounds_done == 0) return;
+std::optional<SavedTables> saved_tables(const std::string& learner,
+                                        const std::filesystem::path& state,
+                                        std::int64_t rounds_done) {
+  if (state.empty()) {
+    if (rounds_done == 0) return std::nullopt;
     throw Error(ErrorKind::kUsage,
                 "{} has tables: after {} rounds it continues only from the file of its state, on "
                 "the same data; begin a new run without {}",
-                learner_.name(), options_.rounds_done, base::parameter("resume"));
+                learner, rounds_done, base::parameter("resume"));
   }
-  const data::SafetensorsFile state(options_.resumed_from);
-  const auto saved = saved_memory(state);
+  const data::SafetensorsFile file(state);
+  const auto saved = saved_memory(file);
   if (!saved) {
     throw Error(ErrorKind::kInput, "{}: names no tables: this state cannot be continued",
-                options_.resumed_from.string());
+                state.string());
   }
-  tables::restore_slices(*set_, *store_, options_.resumed_from.parent_path() / saved->folder,
-                         state.tensor(tables::kDigests).as<std::int64_t>());
+  const auto digests = file.tensor(tables::kDigests).as<std::int64_t>();
+  return SavedTables{state.parent_path() / saved->folder, {digests.begin(), digests.end()}};
+}
+
+void TableEngine::restore() {
+  const auto saved = saved_tables(learner_.name(), options_.resumed_from, options_.rounds_done);
+  if (saved) tables::restore_slices(*set_, *store_, saved->folder, saved->digests);
 }
 
 void TableEngine::fail(ErrorKind kind, std::string_view what) noexcept {

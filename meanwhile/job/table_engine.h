@@ -37,6 +37,18 @@ struct TableOptions {
   std::filesystem::path folder = {};
 };
 
+// Where the slices of a state lie, and the digests of all of them, one after another.
+struct SavedTables {
+  std::filesystem::path folder;
+  std::vector<std::int64_t> digests;
+};
+// Those of the state that a run of `learner` goes on from; nothing for a new run. THROWS
+// Error(kUsage) when `rounds_done` rounds came before and no state is given, Error(kInput) when the
+// state names no tables.
+std::optional<SavedTables> saved_tables(const std::string& learner,
+                                        const std::filesystem::path& state,
+                                        std::int64_t rounds_done);
+
 class TableEngine final : public Engine {
  public:
   // Borrows all; attaches the learner. Collective. REQUIRES: the learner has tables.

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/base/parameter_name.h"
-#include "meanwhile/job/memory_files.h"
+#include "meanwhile/job/table_engine.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/table_work.h"
 #include "meanwhile/runtime/storage/checked.h"
@@ -37,27 +36,15 @@ std::optional<FirstSlices> FirstSlices::of(const Submission& submission) {
   learn::TableWork* const work = submission.learner.table_work();
   if (work == nullptr) return std::nullopt;
   tables::TableSet set(work->tables());
-  const fs::path& path = submission.resumed_from;
-  if (path.empty()) {
-    if (submission.rounds_done > 0) {
-      throw Error(ErrorKind::kUsage,
-                  "{} has tables: after {} rounds it continues only from the file of its state, on "
-                  "the same data; begin a new run without {}",
-                  submission.learner.name(), submission.rounds_done, base::parameter("resume"));
-    }
+  const auto saved =
+      job::saved_tables(submission.learner.name(), submission.resumed_from, submission.rounds_done);
+  if (!saved) {
     SliceVersions zeros(set);
     return FirstSlices(std::move(set), std::move(zeros), {});
   }
-  const data::SafetensorsFile state(path);
-  const auto saved = job::saved_memory(state);
-  if (!saved) {
-    throw Error(ErrorKind::kInput, "{}: names no tables: this state cannot be continued",
-                path.string());
-  }
-  const auto digests = state.tensor(tables::kDigests).as<std::int64_t>();
-  tables::check_digests(set, digests, path.string());
-  SliceVersions versions(std::vector<std::int64_t>(digests.begin(), digests.end()));
-  const fs::path folder = path.parent_path() / saved->folder;
+  const fs::path folder = saved->folder;
+  tables::check_digests(set, saved->digests, submission.resumed_from.string());
+  SliceVersions versions(saved->digests);
   each_slice(set, versions, [&](int table, int slice, const SliceVersion& version) {
     tables::read_slice(set, table, slice, folder, version.digest);
   });
