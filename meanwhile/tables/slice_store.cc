@@ -72,15 +72,14 @@ TableSet set_from_json(const base::Json& json) {
   std::vector<Table> tables;
   if (!json.is_array()) throw Error(ErrorKind::kInput, "describes no tables");
   for (const base::Json& said : json) {
-    const auto number = std::find(kNumberNames.begin(), kNumberNames.end(),
-                                  base::text_or(said, "number", ""));
+    const auto number =
+        std::find(kNumberNames.begin(), kNumberNames.end(), base::text_or(said, "number", ""));
     const std::int64_t width = base::count_or(said, "width", 0),
                        rows = base::count_or(said, "rows", 0);
     if (number == kNumberNames.end() || width > kMostColumns || rows > kMostRows) {
       throw Error(ErrorKind::kInput, "describes a table of {} x {} that no run has", rows, width);
     }
-    tables.push_back({base::text_or(said, "name", ""), rows,
-                      static_cast<std::int32_t>(width),
+    tables.push_back({base::text_or(said, "name", ""), rows, static_cast<std::int32_t>(width),
                       static_cast<Number>(number - kNumberNames.begin()),
                       base::number_or(said, "grid", 1), base::flag_or(said, "sparse", false)});
   }
