@@ -82,7 +82,7 @@ wheel() {
   for file in "$folder"/wheels/*.whl; do
     size=$(stat -c %s "$file")
     printf '%s: %d.%02d MB\n' "$(basename "$file")" $((size / 1000000)) $((size / 10000 % 100))
-    [ "$size" -le 6000000 ] || { echo "more than 6 MB" >&2 && return 1; }
+    [ "$size" -le 5000000 ] || { echo "more than 5 MB" >&2 && return 1; }
     case $file in *manylinux*) ;; *) echo 'not a manylinux wheel' >&2 && return 1 ;; esac
   done
 }

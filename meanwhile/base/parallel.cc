@@ -33,9 +33,10 @@ std::vector<std::thread> start_threads(int count, const std::function<void(int)>
   return threads;
 }
 
-ThreadPool::ThreadPool(int threads)
-    : threads_(start_threads(
-          threads - 1, [this](int i) { serve(i + 1); }, [this] { end(); })) {}
+ThreadPool::ThreadPool(Threads threads)
+    : stop_(threads.stop),
+      threads_(start_threads(
+          threads.count - 1, [this](int i) { serve(i + 1); }, [this] { end(); })) {}
 
 ThreadPool::~ThreadPool() {
   end();
@@ -96,6 +97,7 @@ void ThreadPool::take_tasks(int thread) {
       task = task_;
     }
     try {
+      stop_.check();
       (*task)(mine, thread);
     } catch (...) {
       MutexLock lock(mutex_);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "meanwhile/base/mutex.h"
+#include "meanwhile/base/threads.h"
 
 namespace meanwhile::base {
 
@@ -43,7 +44,7 @@ class ThreadPool {
   using Task = std::function<void(std::int64_t task, int thread)>;
 
   // REQUIRES: threads >= 1. The caller of run() is one of them. THROWS as start_threads().
-  explicit ThreadPool(int threads);
+  explicit ThreadPool(Threads threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -52,6 +53,7 @@ class ThreadPool {
 
   // Runs every task once, started in order of number, and returns when all have ended. After a task
   // throws no new one starts, and the exception of the lowest-numbered failed task is thrown here.
+  // THROWS Error(kInterrupted) between tasks once the flag of the threads asks to stop.
   void run(std::int64_t tasks, const Task& task);
 
  private:
@@ -70,6 +72,7 @@ class ThreadPool {
       0;  // counts runs, so that a thread joins each one once
   bool ending_ MW_GUARDED_BY(mutex_) = false;
 
+  const Stop stop_;
   std::vector<std::thread> threads_;  // last: they use all of the above from their first moment
 };
 

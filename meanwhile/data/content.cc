@@ -46,9 +46,9 @@ double weight_of(const Dataset& data, std::int64_t row) {
 
 // Calls use(begin, end, thread) for pieces of [0, rows).
 template <class Use>
-void in_pieces(std::int64_t rows, int threads, const Use& use) {
+void in_pieces(std::int64_t rows, base::Threads threads, const Use& use) {
   const std::int64_t pieces = rows / kRowsAtOnce + (rows % kRowsAtOnce != 0);
-  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads)));
+  base::ThreadPool pool(threads.at_most(pieces));
   pool.run(pieces, [&](std::int64_t piece, int thread) {
     use(piece * kRowsAtOnce, std::min(rows, (piece + 1) * kRowsAtOnce), thread);
   });
@@ -56,7 +56,7 @@ void in_pieces(std::int64_t rows, int threads, const Use& use) {
 
 // The keys of the rows of positive weight, by shard.
 std::vector<std::vector<Keyed>> keys_by_shard(const Dataset& data, const ContentDeal& deal,
-                                              int threads) {
+                                              base::Threads threads) {
   const std::int64_t all = rows(data.x);
   base::Buffer<ContentKey> keys(static_cast<std::size_t>(all));
   in_pieces(all, threads, [&](std::int64_t begin, std::int64_t end, int) {
@@ -67,6 +67,7 @@ std::vector<std::vector<Keyed>> keys_by_shard(const Dataset& data, const Content
   });
   std::vector<std::vector<Keyed>> by_shard(static_cast<std::size_t>(deal.shards));
   for (std::int64_t row = 0; row < all; ++row) {
+    if (row % kRowsAtOnce == 0) threads.stop.check();
     const ContentKey& key = keys[static_cast<std::size_t>(row)];
     if (!(weight_of(data, row) > 0)) continue;
     by_shard[static_cast<std::size_t>(key.shard(deal.shards))].push_back({key, row});
@@ -133,7 +134,8 @@ std::vector<Chosen> settle_shard(const Dataset& data, std::vector<Keyed>& keyed,
 
 // Copies the chosen rows to `to`, with zeros as in ContentRows.
 template <class T>
-void gather(const Dense<T>& from, std::span<const Chosen> chosen, int threads, Dataset& to) {
+void gather(const Dense<T>& from, std::span<const Chosen> chosen, base::Threads threads,
+            Dataset& to) {
   const auto count = std::ssize(chosen);
   base::Buffer<T> values(chosen.size() * static_cast<std::size_t>(from.cols));
   in_pieces(count, threads, [&](std::int64_t begin, std::int64_t end, int) {
@@ -146,7 +148,8 @@ void gather(const Dense<T>& from, std::span<const Chosen> chosen, int threads, D
 }
 
 template <class T>
-void gather(const Sparse<T>& from, std::span<const Chosen> chosen, int threads, Dataset& to) {
+void gather(const Sparse<T>& from, std::span<const Chosen> chosen, base::Threads threads,
+            Dataset& to) {
   const auto count = std::ssize(chosen);
   base::Buffer<std::int64_t> starts(chosen.size() + 1);
   in_pieces(count, threads, [&](std::int64_t begin, std::int64_t end, int) {
@@ -174,12 +177,12 @@ void gather(const Sparse<T>& from, std::span<const Chosen> chosen, int threads, 
   to.x = Sparse<T>{row_start, column, own(to, std::move(values)).data(), count, from.cols};
 }
 
-ContentRows deal_to_shards(const Dataset& data, const ContentDeal& deal, int threads) {
+ContentRows deal_to_shards(const Dataset& data, const ContentDeal& deal, base::Threads threads) {
   ContentRows dealt;
   dealt.read = rows(data.x);
   auto keyed = keys_by_shard(data, deal, threads);
   std::vector<std::vector<Chosen>> of_shard(keyed.size());
-  base::ThreadPool pool(std::clamp(deal.shards, 1, threads));
+  base::ThreadPool pool(threads.at_most(deal.shards));
   pool.run(deal.shards, [&](std::int64_t s, int) {
     const auto shard = static_cast<std::size_t>(s);
     of_shard[shard] = settle_shard(data, keyed[shard], deal.merge);
@@ -195,6 +198,7 @@ ContentRows deal_to_shards(const Dataset& data, const ContentDeal& deal, int thr
   std::visit([&](const auto& m) { gather(m, chosen, threads, dealt.data); }, data.x);
   base::Buffer<double> labels(data.labels.empty() ? 0 : chosen.size()), weights(chosen.size());
   for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (i % kRowsAtOnce == 0) threads.stop.check();
     weights[i] = chosen[i].weight;
     dealt.weighted |= weights[i] != 1;
     if (data.labels.empty()) continue;
@@ -203,7 +207,7 @@ ContentRows deal_to_shards(const Dataset& data, const ContentDeal& deal, int thr
   dealt.data.labels = own(dealt.data, std::move(labels));
   dealt.data.weights = own(dealt.data, std::move(weights));
 
-  std::vector<ContentSum> sums(static_cast<std::size_t>(std::max(threads, 1)));
+  std::vector<ContentSum> sums(static_cast<std::size_t>(std::max(threads.count, 1)));
   in_pieces(std::ssize(chosen), threads, [&](std::int64_t begin, std::int64_t end, int thread) {
     ContentKeys keys(dealt.data, 0);
     for (std::int64_t row = begin; row < end; ++row) {
@@ -253,7 +257,7 @@ std::int64_t row_bytes(const Dataset& data) {
   return byte_size(data) - (is_sparse(data) ? static_cast<std::int64_t>(sizeof(std::int64_t)) : 0);
 }
 
-ContentRows deal_content(const Dataset& data, const ContentDeal& deal, int threads) {
+ContentRows deal_content(const Dataset& data, const ContentDeal& deal, base::Threads threads) {
   ContentDeal to = deal;
   if (deal.shards == 0) to.shards = default_shards(0);
   ContentRows dealt = deal_to_shards(data, to, threads);
@@ -290,7 +294,7 @@ std::string content_sha256(const Dataset& data, const Whole& whole, const Conten
   return hash.hex();
 }
 
-Part part_of(ContentRows dealt, bool labelled, int threads) {
+Part part_of(ContentRows dealt, bool labelled, base::Threads threads) {
   const Whole all{rows(dealt.data.x), stored(dealt.data.x), labelled, dealt.weighted};
   Part part;
   part.deal = Deal::kContent;
@@ -307,14 +311,14 @@ Part part_of(ContentRows dealt, bool labelled, int threads) {
   return part;
 }
 
-Part whole_by_content(Dataset data, const ContentDeal& deal, int threads) {
+Part whole_by_content(Dataset data, const ContentDeal& deal, base::Threads threads) {
   const bool labelled = !data.labels.empty();
   ContentRows dealt = deal_content(data, deal, threads);
   data = {};  // its memory
   return part_of(std::move(dealt), labelled, threads);
 }
 
-std::vector<ContentKey> distinct_keys(const Dataset& data, RowRange rows, int threads) {
+std::vector<ContentKey> distinct_keys(const Dataset& data, RowRange rows, base::Threads threads) {
   std::vector<ContentKey> distinct, piece;
   // No more rows are looked at than it takes to know that there are too many.
   for (std::int64_t begin = rows.begin, count; begin < rows.end; begin += count) {

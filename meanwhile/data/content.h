@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/content_key.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/digest.h"
@@ -39,11 +40,11 @@ struct ContentRows {
 };
 
 // THROWS Error(kInput) when the weights of equal rows are too large to be added.
-ContentRows deal_content(const Dataset& data, const ContentDeal& deal, int threads);
+ContentRows deal_content(const Dataset& data, const ContentDeal& deal, base::Threads threads);
 
 // The part of a worker that is the only one. `labelled`: rows have labels.
-Part part_of(ContentRows rows, bool labelled, int threads);
-Part whole_by_content(Dataset data, const ContentDeal& deal, int threads);
+Part part_of(ContentRows rows, bool labelled, base::Threads threads);
+Part whole_by_content(Dataset data, const ContentDeal& deal, base::Threads threads);
 
 // The shards of `rows`, one after the other, in blocks of block_rows(all_rows). Shards without rows
 // here have no blocks. `shard_rows`: of all workers.
@@ -57,7 +58,7 @@ std::string content_sha256(const Dataset& data, const Whole& whole, const Conten
 // The different keys of those `rows` that have a positive weight, ascending. Where there are more
 // than kSmallRows keys, only some, but still more than that. Data with at most kSmallRows is small.
 // Pages of mapped data are released.
-std::vector<ContentKey> distinct_keys(const Dataset& data, RowRange rows, int threads);
+std::vector<ContentKey> distinct_keys(const Dataset& data, RowRange rows, base::Threads threads);
 
 // The data with its class names in order of their bytes: files name them in the order in which they
 // come. Renumbers the labels of `rows` alone.

@@ -60,7 +60,8 @@ std::string place(const Sparse<T>& m, std::int64_t index) {
 
 // Checks stored values [first, last).
 template <class M>
-void check_values(const M& m, std::int64_t first, std::int64_t last, int threads, bool mapped) {
+void check_values(const M& m, std::int64_t first, std::int64_t last, base::Threads threads,
+                  bool mapped) {
   using T = typename M::Value;
   // A piece is small enough to be in the cache still when its bad value is looked up, and large
   // enough that the cost of a task does not count.
@@ -82,8 +83,7 @@ void check_values(const M& m, std::int64_t first, std::int64_t last, int threads
     if (mapped) base::release_mapped_around(std::as_bytes(values), array);
   };
   // The pool starts tasks in order and throws the failure of the lowest: the first bad value.
-  base::ThreadPool(static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads)))
-      .run(pieces, work);
+  base::ThreadPool(threads.at_most(pieces)).run(pieces, work);
 }
 
 }  // namespace
@@ -99,11 +99,11 @@ void make_resident(const Dataset& data) {
   for (const auto& array : arrays(data.x)) base::populate_mapped(array);
 }
 
-void check_finite(const Matrix& x, const std::string& name, int threads, bool mapped) {
+void check_finite(const Matrix& x, const std::string& name, base::Threads threads, bool mapped) {
   check_finite(x, {0, rows(x)}, name, threads, mapped);
 }
 
-void check_finite(const Matrix& x, RowRange range, const std::string& name, int threads,
+void check_finite(const Matrix& x, RowRange range, const std::string& name, base::Threads threads,
                   bool mapped) {
   if (range.begin == range.end) return;
   try {

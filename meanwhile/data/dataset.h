@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/deal.h"
 #include "meanwhile/data/matrix.h"
 
@@ -66,14 +67,15 @@ void make_resident(const Dataset& data);
 // SHA-256 of shape, type, values, weights and labels. The same rows have the same hash from every
 // file format (given the same element type) and for every `threads`. digest.h defines it and
 // computes it in parts.
-std::string sha256(const Dataset& data, int threads);
+std::string sha256(const Dataset& data, base::Threads threads);
 
 // Makes one pass over all values. THROWS Error(kInput) with `name`, row and column (from 0) of the
 // first value that is NaN or infinite. `mapped`: `x` lies in a mapped file, whose pages are
 // released after use.
-void check_finite(const Matrix& x, const std::string& name, int threads, bool mapped = false);
+void check_finite(const Matrix& x, const std::string& name, base::Threads threads,
+                  bool mapped = false);
 // The same for the rows of `range`.
-void check_finite(const Matrix& x, RowRange range, const std::string& name, int threads,
+void check_finite(const Matrix& x, RowRange range, const std::string& name, base::Threads threads,
                   bool mapped = false);
 
 }  // namespace meanwhile::data

@@ -73,13 +73,13 @@ std::vector<RowRange> blocks_of(std::int64_t rows, std::int64_t block) {
 }
 
 std::vector<Digest> block_digests(const Dataset& data, std::span<const RowRange> blocks,
-                                  int threads) {
+                                  base::Threads threads) {
   // Blocks of narrow rows are a few KiB, so a thread takes a run of them.
   constexpr std::int64_t kRun = 16;
   const auto count = static_cast<std::int64_t>(blocks.size());
   const std::int64_t runs = count / kRun + (count % kRun != 0);
   std::vector<Digest> digests(blocks.size());
-  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(runs, 1, threads)));
+  base::ThreadPool pool(threads.at_most(runs));
   pool.run(runs, [&](std::int64_t run, int) {
     base::Sha256 hash;
     const auto end = static_cast<std::size_t>(std::min(count, (run + 1) * kRun));
@@ -108,7 +108,7 @@ std::string sha256(const Dataset& data, const Whole& whole, std::span<const Dige
   return hash.hex();
 }
 
-std::string sha256(const Dataset& data, int threads) {
+std::string sha256(const Dataset& data, base::Threads threads) {
   return sha256(data, whole_of(data),
                 block_digests(data, blocks_of(rows(data.x), block_rows(rows(data.x))), threads));
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/deal.h"
 
@@ -19,7 +20,7 @@ using Digest = std::array<std::byte, 32>;
 
 // The digest of each of `blocks`, the same for any `threads`. Releases the pages of mapped data.
 std::vector<Digest> block_digests(const Dataset& data, std::span<const RowRange> blocks,
-                                  int threads);
+                                  base::Threads threads);
 
 // Counts of the whole data set.
 struct Whole {

@@ -58,14 +58,14 @@ LabelValues merge(const LabelValues& a, const LabelValues& b) {
   return sorted(std::move(values));
 }
 
-LabelValues label_values(const Dataset& data, const std::vector<RowRange>& ranges, int threads) {
+LabelValues label_values(const Dataset& data, const std::vector<RowRange>& ranges,
+                         base::Threads threads) {
   if (data.labels.empty()) return {};
   // One full set decides; the other threads stop at their next range.
   const auto count = static_cast<std::int64_t>(ranges.size());
-  const auto sets_needed = static_cast<int>(std::clamp<std::int64_t>(count, 1, threads));
-  std::vector<NumberSet> sets(static_cast<std::size_t>(sets_needed));
-  base::ThreadPool pool(sets_needed);
-  const std::int64_t runs = std::min<std::int64_t>(count, std::int64_t{64} * sets_needed);
+  base::ThreadPool pool(threads.at_most(count));
+  std::vector<NumberSet> sets(static_cast<std::size_t>(pool.size()));
+  const std::int64_t runs = std::min<std::int64_t>(count, std::int64_t{64} * pool.size());
   pool.run(runs, [&](std::int64_t run, int thread) {
     NumberSet& set = sets[static_cast<std::size_t>(thread)];
     for (std::int64_t i = count * run / runs; i < count * (run + 1) / runs && !set.full(); ++i) {
@@ -81,13 +81,13 @@ LabelValues label_values(const Dataset& data, const std::vector<RowRange>& range
   return sorted(std::move(all));
 }
 
-std::vector<double> label_values(const Dataset& data, int threads) {
+std::vector<double> label_values(const Dataset& data, base::Threads threads) {
   return label_values(data, blocks_of(static_cast<std::int64_t>(data.labels.size()), kBlockRows),
                       threads)
       .values;
 }
 
-Part whole(Dataset data, int shards, std::uint64_t seed, int threads) {
+Part whole(Dataset data, int shards, std::uint64_t seed, base::Threads threads) {
   Part part;
   part.shards = deal(rows(data.x), shards, seed);
   const Whole all = whole_of(data);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/deal.h"
 #include "meanwhile/data/spread.h"
@@ -37,7 +38,7 @@ struct Part {
 };
 
 // The part of a worker that is the only one: it holds every row.
-Part whole(Dataset data, int shards, std::uint64_t seed, int threads);
+Part whole(Dataset data, int shards, std::uint64_t seed, base::Threads threads);
 
 // The distinct labels of the rows in `ranges`, or of all rows, ascending, -0 counted as 0. Empty if
 // there are more than kMaxLabelValues.
@@ -46,8 +47,9 @@ struct LabelValues {
   bool too_many = false;
   bool operator==(const LabelValues&) const = default;
 };
-LabelValues label_values(const Dataset& data, const std::vector<RowRange>& ranges, int threads);
-std::vector<double> label_values(const Dataset& data, int threads);
+LabelValues label_values(const Dataset& data, const std::vector<RowRange>& ranges,
+                         base::Threads threads);
+std::vector<double> label_values(const Dataset& data, base::Threads threads);
 // The label values of two sets of rows together.
 LabelValues merge(const LabelValues& a, const LabelValues& b);
 

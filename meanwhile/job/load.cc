@@ -59,7 +59,7 @@ int shards_of(const data::Matrix& x, const data::Whole& whole, const LoadOptions
 // ranges of rows of `data`.
 data::Part make_part(Transport& transport, Dataset data, const data::Whole& whole,
                      const std::vector<data::Shard>& dealt,
-                     const std::vector<data::RowRange>& blocks, int threads) {
+                     const std::vector<data::RowRange>& blocks, base::Threads threads) {
   Packer packer;
   agree(transport, [&] {
     const auto labels = label_values(data, blocks, threads);
@@ -120,13 +120,13 @@ void check_mapped(Transport& transport, Dataset& data, const std::vector<InputFi
   settle_columns(data, read, files);
 }
 
-bool by_content(const Dataset& data, const LoadOptions& options, int threads) {
+bool by_content(const Dataset& data, const LoadOptions& options, base::Threads threads) {
   if (options.deal) return options.deal == data::Deal::kContent;
   return std::ssize(data::distinct_keys(data, {0, rows(data.x)}, threads)) <= data::kSmallRows;
 }
 
 bool by_content(Transport& transport, const ReadRows& mine, const LoadOptions& options,
-                int threads) {
+                base::Threads threads) {
   if (options.deal) return options.deal == data::Deal::kContent;
   return is_small(transport, mine, threads);
 }
@@ -240,7 +240,7 @@ data::AddUp add_up_over(Transport* transport) {
   return [transport](std::span<std::int64_t> counts) { add_up(*transport, counts); };
 }
 
-data::Part deal_all(Dataset data, const LoadOptions& options, int threads) {
+data::Part deal_all(Dataset data, const LoadOptions& options, base::Threads threads) {
   if (!by_content(data, options, threads)) {
     const int shards = shards_of(data.x, whole_of(data), options);
     return data::whole(std::move(data), shards, options.seed, threads);

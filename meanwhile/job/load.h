@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/files/content_spool.h"
 #include "meanwhile/data/files/read.h"
 #include "meanwhile/data/part.h"
@@ -29,7 +30,7 @@ struct LoadOptions {
 
 // The part of a worker that is the only one and has read all rows.
 // THROWS as data::deal_within.
-data::Part deal_all(data::Dataset data, const LoadOptions& options, int threads);
+data::Part deal_all(data::Dataset data, const LoadOptions& options, base::Threads threads);
 
 // Reads `paths` as data::read does and deals the rows to shards. Worker p of P holds the shards
 // [S p / P, S (p + 1) / P). Shards, their rows, hash and label values are the same, bit for bit,

@@ -192,7 +192,7 @@ class ContentExchange {
 // The rows of this worker's shards. `mine`: the rows that it read.
 data::ContentRows exchange_and_deal(Transport& transport, const ReadRows& mine,
                                     const data::ContentDeal& deal,
-                                    const data::ContentMemory& memory, int threads,
+                                    const data::ContentMemory& memory, base::Threads threads,
                                     std::size_t step_bytes) {
   const std::int64_t all = data::byte_size(mine.data);
   const std::int64_t rows_here = std::max<std::int64_t>(1, rows(mine.data.x));
@@ -232,7 +232,8 @@ struct Together {
   std::int64_t bytes = 0;
 };
 
-Together add_up(Transport& transport, const data::ContentRows& dealt, bool labelled, int threads) {
+Together add_up(Transport& transport, const data::ContentRows& dealt, bool labelled,
+                base::Threads threads) {
   Packer packer;
   agree(transport, [&] {
     const auto labels = label_values(dealt.data, {{0, rows(dealt.data.x)}}, threads);
@@ -266,7 +267,7 @@ Together add_up(Transport& transport, const data::ContentRows& dealt, bool label
 
 }  // namespace
 
-bool is_small(Transport& transport, const ReadRows& mine, int threads) {
+bool is_small(Transport& transport, const ReadRows& mine, base::Threads threads) {
   std::vector<data::ContentKey> keys;
   agree(transport, [&] { keys = data::distinct_keys(mine.data, mine.rows, threads); });
   const auto all = all_gather(transport, std::as_bytes(std::span(keys)));
@@ -282,7 +283,7 @@ bool is_small(Transport& transport, const ReadRows& mine, int threads) {
 }
 
 data::Part load_content(Transport& transport, const ReadRows& mine, const LoadOptions& options,
-                        int threads, std::size_t step_bytes) {
+                        base::Threads threads, std::size_t step_bytes) {
   data::ContentDeal deal{options.shards, options.seed, options.merge};
   if (options.shards == 0) deal.shards = data::default_shards(0);
   data::ContentRows dealt =

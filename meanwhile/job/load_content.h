@@ -1,6 +1,7 @@
 // Rows that several workers read, dealt by content (data/content.h).
 #pragma once
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/deal.h"
 #include "meanwhile/data/digest.h"
@@ -20,14 +21,14 @@ struct ReadRows {
 
 // Collective. Whether the data set has at most data::kSmallRows distinct rows. THROWS what the
 // transport throws.
-bool is_small(transport::Transport& transport, const ReadRows& mine, int threads);
+bool is_small(transport::Transport& transport, const ReadRows& mine, base::Threads threads);
 
 // Collective. The part of this worker: the rows of the shards it owns (exchange::owned). Rows
 // travel in steps of about `step_bytes` a worker; memory of rows that were sent is given back.
 // REQUIRES: the rows lie in a mapped file, or in Buffers that no other Dataset shares.
 // THROWS what data::deal_content and the transport throw, the same error on every worker.
 data::Part load_content(transport::Transport& transport, const ReadRows& mine,
-                        const LoadOptions& options, int threads,
+                        const LoadOptions& options, base::Threads threads,
                         std::size_t step_bytes = std::size_t{16} << 20);
 
 }  // namespace meanwhile::job

@@ -21,8 +21,10 @@ class Observer {
   virtual void round(const RoundEvent& /*event*/) {}
   // A remark for the user: a sentence without its full stop.
   virtual void note(const std::string& /*text*/) {}
-  // The rounds begin. A run ends early, and can be resumed, once the flag that is returned becomes
-  // true; null: there is none. The flag must outlive the run.
+  // The rows are read and made ready, by one worker. Once the flag that is returned becomes true,
+  // the run ends with Error(kInterrupted); null: there is none. The flag must outlive the run.
+  virtual const std::atomic<bool>* begin_reading() { return nullptr; }
+  // The rounds begin. As begin_reading(), but the run can be resumed where it keeps a directory.
   virtual const std::atomic<bool>* begin_rounds() { return nullptr; }
 };
 

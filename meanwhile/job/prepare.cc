@@ -58,7 +58,7 @@ void match(data::Part& part, const data::Vocabulary& words) {
 
 // Rows of files that have no table, or one of their own, for the columns of `schema`.
 void adapt(data::Part& part, const data::TableSchema& schema, const std::string& name,
-           int threads) {
+           base::Threads threads) {
   try {
     part.data = data::adapt(std::move(part.data), schema, threads);
   } catch (Error& error) {
@@ -90,14 +90,14 @@ data::Part load_eval(const SettledRun& run, const Worker& worker, const data::Pa
 
 // Weights of columns and rows that the run asks for. Where distances decide, says when one column
 // alone makes them.
-void weigh(const SettledRun& run, const Worker& worker, data::Part& part, Observer& observer) {
+void weigh(const SettledRun& run, const Worker& worker, base::Threads threads, data::Part& part,
+           Observer& observer) {
   const bool standardize =
       run.entry->of_distances && base::flag_or(run.parameters, "standardize", false);
   const data::Weighting weighting{standardize, run.spec.read.tfidf, run.spec.read.normalize};
   if (weighting.any()) {
-    const auto schema =
-        data::fit_weights(part, weighting, worker.load_threads, add_up_over(worker.transport));
-    part.data = data::weigh(std::move(part.data), schema, worker.load_threads);
+    const auto schema = data::fit_weights(part, weighting, threads, add_up_over(worker.transport));
+    part.data = data::weigh(std::move(part.data), schema, threads);
   } else if (run.entry->of_distances && data::cols(part.data.x) > 1) {
     const data::Dominant dominant = data::dominant_column(part);
     if (dominant.share <= 0.9) return;
@@ -120,9 +120,9 @@ data::Part load_part(const SettledRun& run, const Worker& worker, const data::Re
     }
     // Its columns are no features: there is nothing to match or to weigh.
     const auto rows = [&] {
-      return run.entry->read(run.spec.inputs, run.parameters, read.threads);
+      return run.entry->read(run.spec.inputs, run.parameters, read.threads.count);
     };
-    return load_whole(run.spec.inputs, rows, options, read.threads, worker.transport,
+    return load_whole(run.spec.inputs, rows, options, read.threads.count, worker.transport,
                       run.entry->spread);
   }
   data::Part part =
@@ -132,7 +132,7 @@ data::Part load_part(const SettledRun& run, const Worker& worker, const data::Re
     const std::string name = run.spec.rows ? "rows" : run.spec.inputs.front().string();
     adapt(part, *read.schema, name, read.threads);
   } else {
-    weigh(run, worker, part, observer);
+    weigh(run, worker, read.threads, part, observer);
   }
   return part;
 }
@@ -269,7 +269,10 @@ SettledRun settle(const RunSpec& spec, const learn::Registry& registry) {
   return run;
 }
 
-LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) {
+namespace {
+
+LoadedRun load_until(base::Stop stop, const SettledRun& run, const Worker& worker,
+                     Observer& observer) {
   observer.step("reading");
   const double begin_s = base::now_s();
   LoadOptions options;
@@ -280,7 +283,7 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   const std::int64_t limit = run.spec.memory_limit_bytes;
   options.memory = {limit == 0 ? base::memory_bytes() / 4 * 3 : limit, folder_beside(run.spec.out)};
   data::ReadOptions read = run.spec.read;
-  read.threads = worker.load_threads;
+  read.threads = {worker.load_threads, stop};
   if (run.entry->of_text) read.expect_documents = true;
   const auto known = known_words(run);
   if (known != nullptr && !read.vocabulary) read.vocabulary = known;
@@ -304,6 +307,20 @@ LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer) 
   }
   loaded.load_s = base::now_s() - begin_s;
   return loaded;
+}
+
+}  // namespace
+
+LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer, Medium medium) {
+  const bool alone = worker.transport == nullptr || worker.transport->size() == 1;
+  const bool asks = alone && medium == Medium::kMemory && !run.entry->read;
+  const base::Stop stop = asks ? observer.begin_reading() : nullptr;
+  try {
+    return load_until(stop, run, worker, observer);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInterrupted) throw;
+    throw Error(ErrorKind::kInterrupted, "interrupted before the first round: there is no model");
+  }
 }
 
 namespace {

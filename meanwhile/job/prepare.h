@@ -67,7 +67,10 @@ struct LoadedRun {
 };
 
 // Reads the data; words and columns are matched to those of the run to resume. Collective.
-LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer);
+// THROWS Error(kInterrupted) when the flag of observer.begin_reading() becomes true. One of several
+// workers would leave the others waiting for its rows, so they do not ask for the flag; neither do
+// readers of graphs, nor runs at a store, whose uploads come next. `medium`: of the run.
+LoadedRun load(const SettledRun& run, const Worker& worker, Observer& observer, Medium medium);
 
 // A new learner, the one of the run to resume, or one that starts from its model on other data.
 std::unique_ptr<learn::RoundLearner> make_learner(const SettledRun& run, const LoadedRun& loaded,

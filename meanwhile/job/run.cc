@@ -57,7 +57,7 @@ class WorkerRun {
     for (const std::string& note : run_.notes) observer_.note(note);
     const Deployment deployment = runtime_.deployment();
     if (worker_.transport != nullptr) check_same_run(*worker_.transport, run_);
-    loaded_ = ready == nullptr ? load(run_, worker_, observer_)
+    loaded_ = ready == nullptr ? load(run_, worker_, observer_, deployment.medium)
                                : LoadedRun{*ready->part, {}, false, ready->load_s};
     if (worker_.first()) observer_.loaded(loaded_.part);
     check_replay(run_, loaded_.part);

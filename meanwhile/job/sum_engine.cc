@@ -80,14 +80,16 @@ SumEngine::SumEngine(learn::RoundLearner& learner, const data::Part& part,
 }
 
 void SumEngine::attach() {
+  if (workers_ == 1) stop_ = options_.stop;
   learner_.attach({&part_, options_.eval, options_.seed, options_.release, &pool_, has_mirrors(),
-                   workers_ == 1});
+                   workers_ == 1, &stop_});
   for (int shard = mine_.begin; shard < mine_.end; ++shard) {
     memory_.push_back(
         first_memory(learner_, shard, shards_, options_.resumed_from, options_.rounds_done));
   }
   // A worker may have no shard, and knows that others have memory.
   has_memory_ = !learner_.memory_shape(std::min(mine_.begin, shards_ - 1)).empty();
+  if (finishes_rounds()) stop_ = {};
 }
 
 void SumEngine::fail(base::ErrorKind kind, std::string_view what) noexcept {
@@ -168,7 +170,7 @@ void SumEngine::prepare(Worked& worked) {
 }
 
 // The updates of my shards. False when the round was given up: a worker that is alone stops between
-// shards, unless shards have memory, which would then be a round ahead of the model.
+// rows, unless memory of shards is kept, which would then be a round ahead of the model.
 bool SumEngine::work(std::int64_t number, const std::function<Votes()>& mine, Worked& worked) {
   exchange::UpdateShape shape = learner_.update_shape();
   if (workers_ > 1 && !worked.steal) shape.push_back({.rows = kVotes});
@@ -178,17 +180,21 @@ bool SumEngine::work(std::int64_t number, const std::function<Votes()>& mine, Wo
     return true;
   }
   const int votes = static_cast<int>(shape.size()) - 1;
-  const bool stops = workers_ == 1 && !has_memory_;
   worked.spans.assign(static_cast<std::size_t>(mine_.size()), {});
   std::atomic<int> given = 0;
   const double begin_s = now_s();
   pool_.run(mine_.size(), [&](std::int64_t task, int thread) {
-    if (gives_up_ || (stops && mine().interrupted > 0)) return;
+    if (gives_up_ || (!finishes_rounds() && mine().interrupted > 0)) return;
     const int shard = mine_.begin + static_cast<int>(task);
-    worked.spans[static_cast<std::size_t>(task)] =
-        work_on(number, shard, thread, worked.sum, [&](exchange::Update& update) {
-          if (workers_ > 1 && task == 0) write(mine(), update.dense<double>(votes));
-        });
+    try {
+      worked.spans[static_cast<std::size_t>(task)] =
+          work_on(number, shard, thread, worked.sum, [&](exchange::Update& update) {
+            if (workers_ > 1 && task == 0) write(mine(), update.dense<double>(votes));
+          });
+    } catch (const Error& e) {
+      if (stop_.requested() && e.kind() == base::ErrorKind::kInterrupted) return;
+      throw;
+    }
     given.fetch_add(1, std::memory_order_relaxed);
   });
   worked.seconds = now_s() - begin_s;

@@ -39,6 +39,10 @@ struct SumOptions {
   std::int64_t rounds_done = 0;      // behind the learner's state
   // The file that the learner was restored from: shards take their memory from beside it.
   std::filesystem::path resumed_from = {};
+  // Ends a round between rows, where there is no other worker to wait for it.
+  base::Stop stop = {};
+  // Whether memory of shards is of use after the run: a round that began is then worked to its end.
+  bool keeps_memory = true;
 };
 
 class SumEngine final : public Engine {
@@ -71,6 +75,7 @@ class SumEngine final : public Engine {
   void attach();
   void prepare(Worked& worked);
   bool work(std::int64_t number, const std::function<Votes()>& mine, Worked& worked);
+  bool finishes_rounds() const { return workers_ > 1 || (has_memory_ && options_.keeps_memory); }
   Span work_on(std::int64_t number, int shard, int thread, exchange::OrderedSum& sum,
                const std::function<void(exchange::Update&)>& more);
   void work_on_queue(std::int64_t number, Worked& worked);
@@ -98,6 +103,7 @@ class SumEngine final : public Engine {
   std::optional<exchange::Mirrors> mirrors_;  // made in the first round that has mirrored blocks
   std::vector<learn::ShardMemory> memory_;    // of my shards
   bool has_memory_ = false;                   // any shard of any worker
+  base::Stop stop_;                           // that the learner looks at
   Shares shares_;                             // of the present round, if workers took shards
   exchange::Traffic traffic_;                 // of the present round
   double exchange_s_ = 0;                     // of the present round

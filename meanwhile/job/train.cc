@@ -35,7 +35,9 @@ TrainResult train(learn::RoundLearner& learner, const data::Part& data, const Tr
       .replicas = options.replicas,
       .eval = options.eval,
       .rounds_done = options.rounds_done,
-      .resumed_from = options.resumed_from};
+      .resumed_from = options.resumed_from,
+      .stop = stop,
+      .keeps_memory = run != nullptr};
   TrainResult result;
   std::unique_ptr<transport::ThreadGroup> alone;  // of a worker without others
   std::unique_ptr<Engine> engine;

@@ -16,11 +16,13 @@ namespace {
 
 }  // namespace
 
-void AnswerModel::transform(const data::Dataset&, std::int64_t, std::int64_t, int,
+void AnswerModel::transform(const data::Dataset&, std::int64_t, std::int64_t, base::Threads,
                             std::span<double>) const {
   refuse(what_);
 }
 
-Json AnswerModel::evaluate(const data::Dataset&, int, const Measuring&) const { refuse(what_); }
+Json AnswerModel::evaluate(const data::Dataset&, base::Threads, const Measuring&) const {
+  refuse(what_);
+}
 
 }  // namespace meanwhile::learn

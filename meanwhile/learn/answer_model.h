@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/learn/model.h"
 
 namespace meanwhile::learn {
@@ -19,9 +20,10 @@ class AnswerModel : public Model {
   bool has_labels() const override { return false; }
   std::int64_t transformed_cols() const override { return 0; }
   // Both THROW Error(kUsage).
-  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
-                 std::span<double> values) const override;
-  Json evaluate(const data::Dataset& data, int threads, const Measuring& measuring) const override;
+  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
+                 base::Threads threads, std::span<double> values) const override;
+  Json evaluate(const data::Dataset& data, base::Threads threads,
+                const Measuring& measuring) const override;
 
  private:
   std::string what_;

@@ -36,12 +36,12 @@ Answers::Answers(const Model& model, Ask ask, const std::string& prefix)
   for (std::string& name : names_) name = prefix + name;
 }
 
-Predictions Answers::labels(const data::Dataset& data, int threads) const {
+Predictions Answers::labels(const data::Dataset& data, base::Threads threads) const {
   return labels_ ? model_.predict(data, threads) : Predictions{};
 }
 
 void Answers::block(const data::Dataset& data, const Predictions& labels, std::int64_t begin,
-                    std::int64_t end, int threads, std::vector<double>& values) const {
+                    std::int64_t end, base::Threads threads, std::vector<double>& values) const {
   const auto rows = static_cast<std::size_t>(end - begin);
   const std::size_t width = names_.size(), first = labels_ ? 1 : 0, others = width - first;
   values.resize(rows * width);

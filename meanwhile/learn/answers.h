@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/learn/model.h"
 
@@ -29,11 +30,11 @@ class Answers {
   std::int64_t cols() const { return static_cast<std::int64_t>(names_.size()); }
 
   // The labels of all rows; of kTransformed, nothing. THROWS as Model::predict().
-  Predictions labels(const data::Dataset& data, int threads) const;
+  Predictions labels(const data::Dataset& data, base::Threads threads) const;
   // Rows [begin, end) x cols(), row-major. The first column is that of `labels`, if there are any:
   // indices into labels.names, or values. NaN: the row lacks a value.
   void block(const data::Dataset& data, const Predictions& labels, std::int64_t begin,
-             std::int64_t end, int threads, std::vector<double>& values) const;
+             std::int64_t end, base::Threads threads, std::vector<double>& values) const;
 
  private:
   const Model& model_;

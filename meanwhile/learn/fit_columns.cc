@@ -13,7 +13,7 @@
 
 namespace meanwhile::learn {
 
-data::Dataset fit_columns(data::Dataset data, const LoadedModel& loaded, int threads) {
+data::Dataset fit_columns(data::Dataset data, const LoadedModel& loaded, base::Threads threads) {
   const Model& model = *loaded.model;
   const std::int64_t cols = model.cols();
   const auto vocabulary = model.vocabulary();

@@ -8,11 +8,11 @@ namespace meanwhile::learn {
 using base::Error;
 using base::ErrorKind;
 
-Predictions Model::predict(const data::Dataset&, int) const {
+Predictions Model::predict(const data::Dataset&, base::Threads) const {
   throw Error(ErrorKind::kUsage, "this model has no labels; 'transform' writes its values");
 }
 
-void Model::probabilities(const data::Dataset&, std::int64_t, std::int64_t, int,
+void Model::probabilities(const data::Dataset&, std::int64_t, std::int64_t, base::Threads,
                           std::span<double>) const {
   throw Error(ErrorKind::kUsage, "{}: this model has none; a logistic model has",
               base::parameter("probabilities"));

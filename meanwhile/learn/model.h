@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/text/vocabulary.h"
 #include "meanwhile/learn/learner.h"
@@ -55,19 +56,19 @@ class Model {
   // Whether the model gives a row one label. If not, transform() is its answer.
   virtual bool has_labels() const { return true; }
   // THROWS Error(kUsage) when there are no labels, Error(kInput) when columns do not fit the model.
-  virtual Predictions predict(const data::Dataset& data, int threads) const;
+  virtual Predictions predict(const data::Dataset& data, base::Threads threads) const;
 
   // Labels of the classes, in order; empty when the model has none.
   virtual std::vector<std::string> classes() const { return {}; }
   // Probabilities of all classes for rows [begin, end): (end - begin) x classes, row-major.
   // THROWS Error(kUsage) when the model gives none.
   virtual void probabilities(const data::Dataset& data, std::int64_t begin, std::int64_t end,
-                             int threads, std::span<double> values) const;
+                             base::Threads threads, std::span<double> values) const;
 
   // Rows [begin, end) in the terms of the model: (end - begin) x transformed_cols(), row-major.
   virtual std::int64_t transformed_cols() const = 0;
   virtual void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
-                         int threads, std::span<double> values) const = 0;
+                         base::Threads threads, std::span<double> values) const = 0;
 
   // A model that is its own answer, as the ranks of a graph's vertices, needs no data: the forms in
   // which it can be written, the default first. Empty: the model predicts for rows.
@@ -80,7 +81,7 @@ class Model {
   virtual const PairModel* pairs() const { return nullptr; }
 
   // Measures of the model on `data`. THROWS Error(kInput) when the data does not fit.
-  virtual Json evaluate(const data::Dataset& data, int threads,
+  virtual Json evaluate(const data::Dataset& data, base::Threads threads,
                         const Measuring& measuring = {}) const = 0;
   // Describes the model alone.
   virtual Json describe() const = 0;

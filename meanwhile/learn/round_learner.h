@@ -40,9 +40,18 @@ struct Attachment {
   // order, need not be in updates.
   bool alone = false;
 
-  // After these rows of `part` were used.
+  // Asks for the run to end: attach() and work() may be left by Error(kInterrupted) then, and the
+  // learner is asked for its state alone, that of the last round it absorbed. Null: finish.
+  const base::Stop* stop = nullptr;
+
+  // After these rows of `part` were used; called at least once a block. THROWS Error(kInterrupted).
   void leave(data::RowRange rows) const {
     if (release) data::release_rows(part->data.x, rows);
+    check_stop();
+  }
+  // Between rows that take long. THROWS Error(kInterrupted).
+  void check_stop() const {
+    if (stop != nullptr) stop->check();
   }
 };
 

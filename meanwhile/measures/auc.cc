@@ -35,7 +35,7 @@ double auc(std::span<const double> scores, std::span<const double> positive,
 
 std::vector<double> auc_of_classes(std::span<const double> scores, std::size_t classes,
                                    std::span<const double> labels, std::span<const double> weights,
-                                   int threads) {
+                                   base::Threads threads) {
   std::vector<double> areas(classes);
   base::ThreadPool pool(threads);
   pool.run(static_cast<std::int64_t>(classes), [&](std::int64_t task, int) {

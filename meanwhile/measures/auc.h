@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
+
 namespace meanwhile::measures {
 
 // The probability that a positive row has the larger score than a negative one, ties counting half;
@@ -18,6 +20,6 @@ double auc(std::span<const double> scores, std::span<const double> positive,
 // Threads change no bit.
 std::vector<double> auc_of_classes(std::span<const double> scores, std::size_t classes,
                                    std::span<const double> labels, std::span<const double> weights,
-                                   int threads);
+                                   base::Threads threads);
 
 }  // namespace meanwhile::measures

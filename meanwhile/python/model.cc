@@ -12,12 +12,12 @@
 
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/file.h"
-#include "meanwhile/base/parallel.h"
 #include "meanwhile/job/save_run.h"
 #include "meanwhile/learn/fit_columns.h"
 #include "meanwhile/learn/metadata.h"
 #include "meanwhile/learn/state_file.h"
 #include "meanwhile/python/values.h"
+#include "meanwhile/python/watch.h"
 
 namespace meanwhile::python {
 
@@ -43,34 +43,32 @@ std::size_t row_count(const Rows& rows) {
   return static_cast<std::size_t>(data::rows(rows.data.x));
 }
 
-template <class Make>
-std::vector<double> without_gil(const Make& make) {
-  const nb::gil_scoped_release release;
-  return make();
-}
-
 Vector predict(const Model& model, const Rows& rows, int threads) {
-  auto values = without_gil([&] { return model.predict(rows, threads); });
+  std::vector<double> values;
+  interruptible(data::byte_size(rows.data), threads,
+                [&](base::Threads those) { values = model.predict(rows, those); });
   return give<Vector>(std::move(values), {row_count(rows)});
 }
 
 Table probabilities(const Model& model, const Rows& rows, int threads) {
-  auto values = without_gil([&] { return model.probabilities(rows, threads); });
+  std::vector<double> values;
+  interruptible(data::byte_size(rows.data), threads,
+                [&](base::Threads those) { values = model.probabilities(rows, those); });
   return give<Table>(std::move(values), {row_count(rows), model.model().classes().size()});
 }
 
 Table transform(const Model& model, const Rows& rows, int threads) {
-  auto values = without_gil([&] { return model.transform(rows, threads); });
+  std::vector<double> values;
+  interruptible(data::byte_size(rows.data), threads,
+                [&](base::Threads those) { values = model.transform(rows, those); });
   const auto cols = static_cast<std::size_t>(model.model().transformed_cols());
   return give<Table>(std::move(values), {row_count(rows), cols});
 }
 
 nb::object evaluate(const Model& model, const Rows& rows, int threads) {
   Json measures;
-  {
-    const nb::gil_scoped_release release;
-    measures = model.evaluate(rows, threads);
-  }
+  interruptible(data::byte_size(rows.data), threads,
+                [&](base::Threads those) { measures = model.evaluate(rows, those); });
   return to_python(measures);
 }
 
@@ -135,25 +133,22 @@ Json Model::metadata_json(const char* key) const {
   return learn::metadata_json(*file_, key, "a model");
 }
 
-data::Dataset Model::fit(const Rows& rows, int threads) const {
+data::Dataset Model::fit(const Rows& rows, base::Threads threads) const {
   return learn::fit_columns(rows.data, loaded_, threads);
 }
 
-std::vector<double> Model::predict(const Rows& rows, int threads) const {
-  threads = all_if_zero(threads);
+std::vector<double> Model::predict(const Rows& rows, base::Threads threads) const {
   return model().predict(fit(rows, threads), threads).values;
 }
 
-std::vector<double> Model::probabilities(const Rows& rows, int threads) const {
-  threads = all_if_zero(threads);
+std::vector<double> Model::probabilities(const Rows& rows, base::Threads threads) const {
   const data::Dataset data = fit(rows, threads);
   std::vector<double> values(row_count(rows) * model().classes().size());
   model().probabilities(data, 0, data::rows(data.x), threads, values);
   return values;
 }
 
-std::vector<double> Model::transform(const Rows& rows, int threads) const {
-  threads = all_if_zero(threads);
+std::vector<double> Model::transform(const Rows& rows, base::Threads threads) const {
   const data::Dataset data = fit(rows, threads);
   std::vector<double> values(row_count(rows) *
                              static_cast<std::size_t>(model().transformed_cols()));
@@ -161,8 +156,7 @@ std::vector<double> Model::transform(const Rows& rows, int threads) const {
   return values;
 }
 
-Json Model::evaluate(const Rows& rows, int threads) const {
-  threads = all_if_zero(threads);
+Json Model::evaluate(const Rows& rows, base::Threads threads) const {
   return model().evaluate(fit(rows, threads), threads);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "meanwhile/base/json.h"
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/learn/registry.h"
 #include "meanwhile/python/rows.h"
@@ -39,15 +40,15 @@ class Model {
   base::Json record = {};
   std::vector<base::Json> history = {};
 
-  std::vector<double> predict(const Rows& rows, int threads) const;
-  std::vector<double> probabilities(const Rows& rows, int threads) const;
-  std::vector<double> transform(const Rows& rows, int threads) const;
-  base::Json evaluate(const Rows& rows, int threads) const;
+  std::vector<double> predict(const Rows& rows, base::Threads threads) const;
+  std::vector<double> probabilities(const Rows& rows, base::Threads threads) const;
+  std::vector<double> transform(const Rows& rows, base::Threads threads) const;
+  base::Json evaluate(const Rows& rows, base::Threads threads) const;
   std::vector<std::byte> to_bytes() const;
   void save(const std::filesystem::path& path) const;
 
  private:
-  data::Dataset fit(const Rows& rows, int threads) const;
+  data::Dataset fit(const Rows& rows, base::Threads threads) const;
 
   std::vector<std::byte> bytes_;  // of a model that is no file
   std::optional<data::SafetensorsFile> file_;

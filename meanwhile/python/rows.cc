@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
-#include "meanwhile/base/parallel.h"
 #include "meanwhile/data/files/arrow_stream.h"
 #include "meanwhile/job/load_memory.h"
 #include "meanwhile/python/values.h"
+#include "meanwhile/python/watch.h"
 
 namespace meanwhile::python {
 
@@ -179,10 +179,8 @@ Rows sparse(const Array& row_start, const Array& columns, const Array& values,
                 dtype_text(values));
   }
   data.owners.push_back(keep(values));
-  {
-    const nb::gil_scoped_release release;
-    job::check_columns(data.x, base::hardware_threads());
-  }
+  interruptible(data::byte_size(data), 0,
+                [&](base::Threads threads) { job::check_columns(data.x, threads); });
   attach(data, labels, weights, std::move(class_names));
   name_features(data, std::move(feature_names));
   return rows;
@@ -202,10 +200,10 @@ Rows arrow(nb::handle capsule, const std::optional<std::string>& dtype,
     throw Error(ErrorKind::kUsage, "dtype: expected float32 or float64, found {}", *dtype);
   }
   Rows rows;
-  {
-    const nb::gil_scoped_release release;
-    rows.data = data::read_arrow_stream(*stream, wanted, all_if_zero(threads));
-  }
+  Watch watch;
+  watch.run([&] {
+    rows.data = data::read_arrow_stream(*stream, wanted, {all_if_zero(threads), watch.stop()});
+  });
   attach(rows.data, labels, weights, std::move(class_names));
   return rows;
 }
@@ -220,13 +218,15 @@ std::uintptr_t address(const Rows& rows) {
 }
 
 std::string hash(const Rows& rows, int threads) {
-  const nb::gil_scoped_release release;
-  return data::sha256(rows.data, all_if_zero(threads));
+  std::string hex;
+  interruptible(data::byte_size(rows.data), threads,
+                [&](base::Threads those) { hex = data::sha256(rows.data, those); });
+  return hex;
 }
 
 void check_finite(const Rows& rows, const std::string& name, int threads) {
-  const nb::gil_scoped_release release;
-  data::check_finite(rows.data.x, name, all_if_zero(threads));
+  interruptible(data::byte_size(rows.data), threads,
+                [&](base::Threads those) { data::check_finite(rows.data.x, name, those); });
 }
 
 }  // namespace

@@ -1,9 +1,5 @@
 #include "meanwhile/python/session.h"
 
-#include <chrono>
-#include <utility>
-
-#include "meanwhile/base/parallel.h"
 #include "meanwhile/job/round_log.h"
 #include "meanwhile/python/values.h"
 #include "meanwhile/runtime/threads.h"
@@ -11,8 +7,6 @@
 namespace meanwhile::python {
 
 namespace {
-
-constexpr std::chrono::milliseconds kTick{50};
 
 base::Json line_of(const job::RoundEvent& event) {
   base::Json line;
@@ -40,82 +34,19 @@ void Session::round(const job::RoundEvent& event) {
   if (event.outcome.phase == learn::Phase::kPrepare) return;
   history.push_back(line_of(event));
   if (callback_.is_none()) return;
-  const base::MutexLock lock(mutex_);
-  line_ = &history.back();
-  changed_.notify_all();
-  while (line_ != nullptr) changed_.wait(mutex_);
+  watch_.on_caller([this] {
+    const nb::object answer = callback_(to_python(history.back()));
+    if (answer.ptr() == Py_True) watch_.request_stop();
+  });
 }
 
 job::RunResult Session::run(const job::RunSpec& spec, int threads) {
   job::RunResult result;
-  std::exception_ptr thrown;
-  const auto body = [&](int) {
-    try {
-      runtime::Threads runtime({.threads = threads});
-      result = job::run(spec, learn::standard_registry(), runtime, *this);
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-    const base::MutexLock lock(mutex_);
-    done_ = true;
-    changed_.notify_all();
-  };
-  {
-    const nb::gil_scoped_release release;
-    const base::JoinThreads join(base::start_threads(1, body, [] {}));
-    wait();
-  }
-  if (raised_) std::rethrow_exception(raised_);
-  if (thrown) std::rethrow_exception(thrown);
+  watch_.run([&] {
+    runtime::Threads runtime({.threads = threads});
+    result = job::run(spec, learn::standard_registry(), runtime, *this);
+  });
   return result;
-}
-
-void Session::wait() {
-  auto tick = std::chrono::steady_clock::now() + kTick;
-  for (;;) {
-    bool is_round = false;
-    {
-      const base::MutexLock lock(mutex_);
-      while (!done_ && line_ == nullptr && std::chrono::steady_clock::now() < tick) {
-        changed_.wait_until(mutex_, tick);
-      }
-      if (done_) return;
-      is_round = line_ != nullptr;
-    }
-    if (is_round) call_back();
-    if (std::chrono::steady_clock::now() < tick) continue;
-    look_for_signals();
-    tick = std::chrono::steady_clock::now() + kTick;
-  }
-}
-
-void Session::call_back() {
-  const base::Json* line = nullptr;
-  {
-    const base::MutexLock lock(mutex_);
-    line = line_;
-  }
-  if (!raised_) {
-    const nb::gil_scoped_acquire acquire;
-    try {
-      const nb::object answer = callback_(to_python(*line));
-      if (answer.ptr() == Py_True) stop_ = true;
-    } catch (...) {
-      raised_ = std::current_exception();
-      stop_ = true;
-    }
-  }
-  const base::MutexLock lock(mutex_);
-  line_ = nullptr;
-  changed_.notify_all();
-}
-
-void Session::look_for_signals() {
-  if (raised_) return;
-  const nb::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() == 0) return;
-  raised_ = std::make_exception_ptr(nb::python_error());
-  stop_ = true;
 }
 
 }  // namespace meanwhile::python

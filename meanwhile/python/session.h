@@ -1,23 +1,17 @@
-// job::run on a thread of its own, so that the thread of the caller, which alone may look at
-// Python's signals, stays free to look.
-//
-// The caller waits without the interpreter's lock. It takes the lock every 50 ms for signals, and
-// to call back after a round. What Python raises ends the run after the present shard, and is
-// raised once the run has ended: nothing of the run outlives the call.
+// job::run for a caller who may press Ctrl-C (watch.h): what it tells and keeps.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "meanwhile/base/json.h"
-#include "meanwhile/base/mutex.h"
 #include "meanwhile/job/run.h"
+#include "meanwhile/python/watch.h"
 
 namespace meanwhile::python {
 
@@ -25,7 +19,7 @@ namespace nb = nanobind;
 
 class __attribute__((visibility("hidden"))) Session final : public job::Observer {
  public:
-  // `callback`: none, or what is called with the line of each round.
+  // `callback`: none, or what is called with the line of each round; True ends the run.
   explicit Session(nb::object callback) : callback_(std::move(callback)) {}
 
   // Called with the interpreter's lock. THROWS what job::run and the callback throw, and what a
@@ -40,21 +34,11 @@ class __attribute__((visibility("hidden"))) Session final : public job::Observer
   void loaded(const data::Part& part) override;
   void round(const job::RoundEvent& event) override;
   void note(const std::string& text) override { notes.push_back(text); }
-  const std::atomic<bool>* begin_rounds() override { return &stop_; }
-
-  void wait();
-  void call_back();
-  void look_for_signals();
+  const std::atomic<bool>* begin_reading() override { return watch_.stop(); }
+  const std::atomic<bool>* begin_rounds() override { return watch_.stop(); }
 
   nb::object callback_;
-  std::atomic<bool> stop_ = false;
-  std::exception_ptr raised_;  // of the caller's thread
-
-  base::Mutex mutex_;
-  base::Condition changed_;
-  const base::Json* line_ MW_GUARDED_BY(mutex_) =
-      nullptr;  // of a round that the callback waits for
-  bool done_ MW_GUARDED_BY(mutex_) = false;
+  Watch watch_;
 };
 
 }  // namespace meanwhile::python

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,10 @@ struct Result {
   const Json last = session.history.empty() ? Json::object() : session.history.back();
   const std::int64_t rounds = base::integer_or(last, "round", 0);
   std::string text = "interrupted after " + base::counted(rounds, "round");
-  if (spec.keeps_directory) {
+  std::error_code error;
+  if (spec.keeps_directory && !std::filesystem::exists(spec.out / "run.json", error)) {
+    text += "; there is no run to go on with yet";
+  } else if (spec.keeps_directory) {
     text +=
         fmt::format("; to go on, call it again with run_dir={:?}, resume=True", spec.out.string());
   } else {

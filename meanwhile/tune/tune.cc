@@ -141,7 +141,7 @@ class Tuning {
   void load() {
     const job::SettledRun settled = job::settle(run_of(0), registry_);
     const job::Worker alone{.load_threads = threads_};
-    job::LoadedRun loaded = job::load(settled, alone, observer_);
+    job::LoadedRun loaded = job::load(settled, alone, observer_, job::Medium::kMemory);
     result_.load_s = loaded.load_s;
     part_ = std::move(loaded.part);
     seed_ = settled.seed;

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import numpy as np
 import pytest
 
 import meanwhile
+from meanwhile import _data, _native
 
 
 def run_python(code, **options):
@@ -53,6 +55,11 @@ def resident():
     return pages * os.sysconf('SC_PAGE_SIZE')
 
 
+def counted():
+    """Open files and threads of this process."""
+    return len(os.listdir('/proc/self/fd')), len(os.listdir('/proc/self/task'))
+
+
 @pytest.mark.filterwarnings('ignore::sklearn.exceptions.ConvergenceWarning')
 def test_fits_leave_nothing_behind():
     x = np.random.default_rng(0).random((2000, 50))
@@ -64,11 +71,12 @@ def test_fits_leave_nothing_behind():
 
     for _ in range(20):
         fit()
-    before = resident()
-    for _ in range(100):
+    before, others = resident(), counted()
+    for _ in range(500):  # two fits each
         fit()
-    # A copy of the rows that stayed would be 80 MB.
+    # A copy of the rows that stayed would be 800 MB, a thousand bytes of each fit 1 MB.
     assert resident() - before < 16 * 2**20
+    assert counted() == others
 
 
 @pytest.mark.filterwarnings('ignore::sklearn.exceptions.ConvergenceWarning')
@@ -99,3 +107,60 @@ def test_interrupts_end_a_fit(tmp_path):
         process.kill()
     assert out.startswith('interrupted')
     assert 'run' in out
+
+
+def ends_early(call):
+    """Whether Ctrl-C at a tenth of the time that ``call`` takes ends it before half of the rest."""
+    begin = time.monotonic()
+    call()
+    whole = time.monotonic() - begin
+    sent = []
+
+    def press():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(whole / 10, press)
+    timer.start()
+    try:
+        call()
+        timer.join()
+        time.sleep(1)  # the signal comes between two instructions
+    except KeyboardInterrupt:
+        return time.monotonic() - sent[0] < 0.45 * whole
+    return False
+
+
+# Work of a second or so in one piece, for each thing that a fit does.
+def deal_by_content():
+    rows = _data.rows(np.random.default_rng(0).random((1_500_000, 8), np.float32))
+    parameters = {'n_clusters': 2, 'init': 'random', 'n_init': 1, 'max_iter': 1}
+    return lambda: _native.train('kmeans', rows, parameters, deal='content', threads=1)
+
+
+def one_round():
+    rows = _data.rows(np.random.default_rng(0).random((200_000, 32), np.float32))
+    parameters = {'n_clusters': 2000, 'init': 'random', 'n_init': 1, 'max_iter': 1}
+    return lambda: _native.train('kmeans', rows, parameters, shards=1, threads=1)
+
+
+def gram_matrix():
+    x = np.random.default_rng(0).random((100_000, 200), np.float32)
+    rows = _data.rows(x, labels=x.sum(axis=1))
+    parameters = {'loss': 'squared', 'l1': 1e-6, 'solver': 'working-set'}
+    return lambda: _native.train('linear', rows, parameters, shards=1, threads=1)
+
+
+def prediction():
+    x = np.random.default_rng(0).random((200_000, 32), np.float32)
+    parameters = {'n_clusters': 2000, 'init': 'random', 'n_init': 1, 'max_iter': 1}
+    model = _native.train('kmeans', _data.rows(x[:4000]), parameters).model
+    rows = _data.rows(x)
+    return lambda: model.predict(rows, 1)
+
+
+@pytest.mark.parametrize('phase', [deal_by_content, one_round, gram_matrix, prediction])
+def test_interrupts_end_every_phase(phase):
+    call = phase()
+    # A machine that does something else meanwhile gets another chance.
+    assert any(ends_early(call) for _ in range(3))

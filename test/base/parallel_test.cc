@@ -59,6 +59,29 @@ TEST_P(ThreadPoolOfSize, CarriesTheFailureOfTheLowestTaskOutAndStartsNoMore) {
   EXPECT_LT(last, 1000);
 }
 
+TEST_P(ThreadPoolOfSize, StartsNoTaskOnceItIsToStop) {
+  std::atomic<bool> stop = false;
+  ThreadPool pool({GetParam(), &stop});
+  std::atomic<int> runs = 0;
+  try {
+    pool.run(1'000'000, [&](std::int64_t, int) { stop = ++runs >= 5; });
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kInterrupted);
+  }
+  EXPECT_LT(runs, 1000);
+}
+
+TEST(Threads, AreNoMoreThanTasksAndAtLeastOne) {
+  std::atomic<bool> stop = true;
+  const Threads four(4, &stop);
+  EXPECT_EQ(four.at_most(7).count, 4);
+  EXPECT_EQ(four.at_most(3).count, 3);
+  EXPECT_EQ(four.at_most(0).count, 1);
+  EXPECT_TRUE(four.at_most(3).stop.requested());
+  EXPECT_FALSE(Threads(4).stop.requested());
+}
+
 TEST_P(ThreadPoolOfSize, WorksAgainAfterAFailure) {
   ThreadPool pool(GetParam());
   for (int repeat = 0; repeat < 3; ++repeat) {

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from harness import csv_text, expect, points, read_npy, write_npy
+from harness import Failure, csv_text, expect, points, read_npy, write_npy
 
 # Hundreds of rounds before it converges, for a test that interrupts one of the first. The rounds that a model has in the
 # end are chosen after the interruption: nothing depends on how fast the machine is.
@@ -62,6 +62,39 @@ def check_the_model_is_the_same_on_every_instruction_set(box):
         expect(result["simd"] == name, result["simd"])
         models[name] = result["model_sha256"]
     expect(len(set(models.values())) == 1, models)
+
+
+def wait_until_read_from(path, process):
+    """Waits until the process has read some of the file at `path`, and has not come to its end."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        expect(process.poll() is None, "ended early")
+        folder = f"/proc/{process.pid}/fd"
+        try:
+            for number in os.listdir(folder):
+                if not os.path.exists(f"{folder}/{number}") or not os.path.samefile(f"{folder}/{number}", path):
+                    continue
+                with open(f"/proc/{process.pid}/fdinfo/{number}") as info:
+                    # Its beginning is read before, to know what it is.
+                    if int(info.readline().split()[1]) > 4 << 20:
+                        return
+        except OSError:  # closed meanwhile
+            pass
+    raise Failure(f"{path} was not read in two minutes")
+
+
+def check_ctrl_c_ends_the_reading_of_a_large_file(box):
+    line = ",".join(str(i / 7) for i in range(40)) + "\n"
+    with open(box / "large.csv", "w") as file:
+        for _ in range(256):
+            file.write(line * 1000)
+    process = box.start("train kmeans large.csv --n-clusters 4 --threads 1 --out run".split())
+    wait_until_read_from(box / "large.csv", process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    expect(process.returncode == 130, f"exit code {process.returncode}: {said}")
+    expect("interrupted before the first round: there is no model" in said, said)
+    expect(not (box / "run").exists(), "a run directory without a round")
 
 
 def check_an_interrupted_run_goes_on_to_the_same_model(box):

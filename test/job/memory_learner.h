@@ -20,7 +20,10 @@ class MemoryLearner final : public learn::RoundLearner {
   std::int64_t rounds = 0;
 
   std::string name() const override { return "running_mean"; }
-  void attach(const learn::Attachment& attachment) override { part_ = attachment.part; }
+  void attach(const learn::Attachment& attachment) override {
+    attachment_ = attachment;
+    part_ = attachment.part;
+  }
 
   exchange::UpdateShape update_shape() const override {
     return {{.rows = 2}, {.rows = 1, .element = exchange::Element::kInt64}};
@@ -42,6 +45,7 @@ class MemoryLearner final : public learn::RoundLearner {
         update.dense<double>(0)[1] += (means[i] - model) * (means[i] - model);
         update.dense<std::int64_t>(1)[0] += 1;
       }
+      attachment_.leave(block);
     }
   }
 
@@ -75,6 +79,7 @@ class MemoryLearner final : public learn::RoundLearner {
 
  private:
   std::int64_t max_iter_;
+  learn::Attachment attachment_;
   const data::Part* part_ = nullptr;
 };
 

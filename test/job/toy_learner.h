@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -35,6 +36,7 @@ class ToyLearner final : public learn::FlatLearner {
   learn::Attachment attachment;
   std::vector<double> mean, momentum;
   std::int64_t seeded = 0, rounds = 0;
+  std::atomic<std::int64_t> rows_worked = 0;
   int lag = 0;  // max_lag() of all rounds; 0: as the parameters say
   std::string name() const override { return "toy"; }
 
@@ -61,6 +63,8 @@ class ToyLearner final : public learn::FlatLearner {
         }
         update[mean.size() + 1] += 1;
       }
+      rows_worked += block.end - block.begin;
+      attachment.leave(block);
     }
   }
 

@@ -189,6 +189,20 @@ TEST(Train, DropsTheRoundThatWasInterrupted) {
 }
 
 // A process that is killed leaves the last checkpoint, and metrics of rounds after it.
+TEST(Train, IsInterruptedWithinAShard) {
+  const data::Dataset data = toy_data(40 * data::kBlockRows, 2);
+  ToyLearner learner({});
+  std::atomic<bool> stop = false;
+  learner.on_work = [&](std::int64_t round, int) { stop = round == 3; };
+  const TrainResult result =
+      train(learner, data, {.threads = 1, .shards = 1, .returns_model = true}, nullptr, &stop);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.rounds, 2);
+  EXPECT_FALSE(result.model.empty());
+  // Three rounds of seeding, two of training, and one block of the third.
+  EXPECT_EQ(learner.rows_worked, 5 * rows(data.x) + data::block_rows(rows(data.x)));
+}
+
 TEST(Train, ResumesFromTheLastCheckpointAfterAFailure) {
   const data::Dataset data = toy_data(kRows, kCols);
   ToyLearner whole({});

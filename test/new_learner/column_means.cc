@@ -132,7 +132,7 @@ class MeansModel final : public Model {
       : means_(means.begin(), means.end()), columns_{std::ssize(means_)} {}
 
   const ColumnSchema& columns() const override { return columns_; }
-  Predictions predict(const data::Dataset& data, int /*threads*/) const override {
+  Predictions predict(const data::Dataset& data, base::Threads /*threads*/) const override {
     Predictions predictions;
     const double limit = std::accumulate(means_.begin(), means_.end(), 0.0);
     std::visit(
@@ -147,8 +147,8 @@ class MeansModel final : public Model {
     return predictions;
   }
   std::int64_t transformed_cols() const override { return columns_.count; }
-  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int /*threads*/,
-                 std::span<double> values) const override {
+  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
+                 base::Threads /*threads*/, std::span<double> values) const override {
     std::visit(
         [&](const auto& x) {
           for (std::int64_t i = begin; i < end; ++i) {
@@ -159,7 +159,7 @@ class MeansModel final : public Model {
         },
         data.x);
   }
-  Json evaluate(const data::Dataset& data, int /*threads*/,
+  Json evaluate(const data::Dataset& data, base::Threads /*threads*/,
                 const learn::Measuring& /*measuring*/) const override {
     return {{"rows", data::rows(data.x)}};
   }

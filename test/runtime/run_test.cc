@@ -50,6 +50,19 @@ class Recorder final : public job::Observer {
   std::atomic<bool> stop_ = false;
 };
 
+// Ends the run while its rows are read, or before its first round.
+class Impatient final : public job::Observer {
+ public:
+  explicit Impatient(bool waits_for_rows) : stop_(!waits_for_rows) {}
+
+  void loaded(const data::Part&) override { stop_ = true; }
+  const std::atomic<bool>* begin_reading() override { return &stop_; }
+  const std::atomic<bool>* begin_rounds() override { return &stop_; }
+
+ private:
+  std::atomic<bool> stop_;
+};
+
 // Expects nothing of a run but that it fails.
 class FailingPlanner final : public job::Planner {
  public:
@@ -279,6 +292,32 @@ TEST_F(Run, InWhichNoRoundBeganLeavesNothing) {
   asked.parameters["n_clusters"] = 91;  // more than rows
   EXPECT_THROW(on_threads(asked), base::Error);
   EXPECT_FALSE(fs::exists(folder_ / "above"));
+}
+
+TEST_F(Run, IsInterruptedWhileRowsAreReadAndLeavesNothing) {
+  for (const auto deal : {data::Deal::kBlocks, data::Deal::kContent}) {
+    RunSpec asked = spec("run");
+    asked.deal = deal;
+    Impatient observer(false);
+    try {
+      on_threads(asked, observer);
+      FAIL() << "nothing was thrown";
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.kind(), base::ErrorKind::kInterrupted);
+      EXPECT_STREQ(error.what(), "interrupted before the first round: there is no model");
+    }
+    EXPECT_FALSE(fs::exists(folder_ / "run"));
+  }
+}
+
+TEST_F(Run, IsInterruptedWhenRowsAreReadAndCanBeResumed) {
+  Impatient observer(true);
+  const RunResult result = on_threads(spec("run"), observer);
+  EXPECT_TRUE(result.trained.interrupted);
+  EXPECT_EQ(result.trained.rounds, 0);
+  RunSpec again = spec("run");
+  again.resume = again.out;
+  EXPECT_EQ(on_threads(again).trained.rounds, 5);
 }
 
 // Without an agreement the other workers would wait for the first until the deadline.

@@ -20,6 +20,7 @@ inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitUnconv
 
 // The exit code of a program that an error ends.
 inline int exit_code(const base::Error& error) {
+  if (error.kind() == base::ErrorKind::kInterrupted) return kExitInterrupted;
   const bool mistake =
       error.kind() == base::ErrorKind::kUsage || error.kind() == base::ErrorKind::kInput;
   return mistake ? kExitUsage : kExitFailed;

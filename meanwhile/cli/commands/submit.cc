@@ -64,7 +64,7 @@ class Submit {
     plan::refine(machine, plan::recall(machine.file));
     if (create_) store_.create_container();
     const runtime::SubmittedRun run = [&] {
-      RunObserver observer(console);
+      RunObserver observer(console, flags_.input().all_read());
       return runtime::submit_run(spec, context.registry, store_.place(), store_job_.lease_s(),
                                  observer);
     }();

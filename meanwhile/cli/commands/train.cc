@@ -229,7 +229,7 @@ int Train::run_mpi(const Context& context, const job::RunSpec& spec, const Launc
 int Train::run_on(const Context& context, const job::RunSpec& spec, job::Runtime& runtime) const {
   plan::RunPlanner planner([this] { return named_machine(machine_); });
   const job::RunResult result = [&] {
-    RunObserver observer(context.console);
+    RunObserver observer(context.console, flags_.input().all_read());
     return job::run(spec, context.registry, runtime, observer, &planner);
   }();
   return report(context, result);

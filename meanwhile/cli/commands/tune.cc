@@ -222,7 +222,7 @@ int Tune::run(const Context& context) {
   }
   runtime::Threads runtime({.threads = threads_, .fixed = threads_ > 0});
   const tune::TuneResult result = [&] {
-    RunObserver observer(console);
+    RunObserver observer(console, input_.all_read());
     return tune::tune(spec(context), context.registry, runtime, observer);
   }();
   if (result.interrupted) {

@@ -13,6 +13,8 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 }  // namespace
 
 const std::atomic<bool>* catch_interrupts() {
+  // The one that was seen is not forgotten, and the next one kills.
+  if (interrupted) return &interrupted;
   struct sigaction action = {};
   action.sa_handler = [](int) { interrupted.store(true, std::memory_order_relaxed); };
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);

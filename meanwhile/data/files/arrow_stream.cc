@@ -197,7 +197,7 @@ void copy_rows(const Chunk& chunk, const std::vector<StreamColumn>& columns, std
 
 template <class T>
 void gather(Dataset& data, const std::vector<Chunk>& chunks,
-            const std::vector<StreamColumn>& columns, int threads) {
+            const std::vector<StreamColumn>& columns, base::Threads threads) {
   constexpr std::int64_t kBlockBytes = 64 << 10;
   const std::int64_t cols = std::ssize(columns);
   const std::int64_t rows =
@@ -218,7 +218,7 @@ void gather(Dataset& data, const std::vector<Chunk>& chunks,
     }
   }
   const auto count = static_cast<std::int64_t>(pieces.size());
-  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(count, 1, threads)));
+  base::ThreadPool pool(threads.at_most(count));
   pool.run(count, [&](std::int64_t i, int) {
     const Piece& piece = pieces[static_cast<std::size_t>(i)];
     T* const to = values.data() + (piece.chunk->first_row + piece.begin) * cols;
@@ -229,7 +229,8 @@ void gather(Dataset& data, const std::vector<Chunk>& chunks,
 
 }  // namespace
 
-Dataset read_arrow_stream(ArrowArrayStream& stream, std::optional<DType> dtype, int threads) {
+Dataset read_arrow_stream(ArrowArrayStream& stream, std::optional<DType> dtype,
+                          base::Threads threads) {
   if (stream.release == nullptr) {
     throw Error(ErrorKind::kUsage, "the stream of the table was read before");
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/files/read.h"
 
@@ -45,6 +46,7 @@ struct ArrowArrayStream {
 // One pass over the columns, by `threads`; they and the rows are in memory together. THROWS
 // Error(kInput) that names the column of another type, or column and row of a value that is
 // missing; Error(kSystem) with the words of the stream.
-Dataset read_arrow_stream(ArrowArrayStream& stream, std::optional<DType> dtype, int threads);
+Dataset read_arrow_stream(ArrowArrayStream& stream, std::optional<DType> dtype,
+                          base::Threads threads);
 
 }  // namespace meanwhile::data

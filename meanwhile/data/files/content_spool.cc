@@ -147,7 +147,7 @@ Dataset ContentSpool::load(Bucket& bucket) {
   return data;
 }
 
-void ContentSpool::deal_buckets(const ContentDeal& deal, int threads, Dealt& all) {
+void ContentSpool::deal_buckets(const ContentDeal& deal, base::Threads threads, Dealt& all) {
   for (Bucket& bucket : buckets_) {
     const ContentRows dealt = deal_content(load(bucket), deal, threads);
     all.weighted |= dealt.weighted;
@@ -269,7 +269,7 @@ Dataset ContentSpool::lay_out(const Dealt& dealt) const {
   return data;
 }
 
-ContentRows ContentSpool::deal(const ContentDeal& deal, int threads) {
+ContentRows ContentSpool::deal(const ContentDeal& deal, base::Threads threads) {
   ContentDeal to = deal;
   if (deal.shards == 0) to.shards = default_shards(0);
   auto dealt = std::make_unique<Dealt>(folder_);
@@ -296,7 +296,7 @@ ContentRows ContentSpool::deal(const ContentDeal& deal, int threads) {
 }
 
 ContentRows deal_within(const Dataset& data, const ContentDeal& deal, const ContentMemory& memory,
-                        int threads) {
+                        base::Threads threads) {
   const std::int64_t bytes = byte_size(data);
   if (memory.bytes == 0 || bytes <= memory.bytes / 2) return deal_content(data, deal, threads);
   ContentSpool spool(data, !data.labels.empty(), bytes, memory);
@@ -306,9 +306,10 @@ ContentRows deal_within(const Dataset& data, const ContentDeal& deal, const Cont
   std::vector<ContentKey> keys(static_cast<std::size_t>(kRowsOfAPass));
   for (std::int64_t begin = 0; begin < all; begin += kRowsOfAPass) {
     const std::int64_t count = std::min(kRowsOfAPass, all - begin);
-    pool.run(threads, [&](std::int64_t part, int) {
+    const std::int64_t parts = pool.size();
+    pool.run(parts, [&](std::int64_t part, int) {
       ContentKeys key_of(data, deal.seed);
-      for (std::int64_t i = count * part / threads; i < count * (part + 1) / threads; ++i) {
+      for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
         keys[static_cast<std::size_t>(i)] = key_of(begin + i);
       }
     });

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/content.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/files/spool.h"
@@ -33,7 +34,7 @@ class ContentSpool {
   // As deal_content() of all rows that were added, `deal.seed` that of their keys. The rows lie in
   // a mapped file without a name. The rows of a bucket, and all copies of a row are in one, must
   // fit into memory.
-  ContentRows deal(const ContentDeal& deal, int threads);
+  ContentRows deal(const ContentDeal& deal, base::Threads threads);
 
  private:
   struct Bucket {
@@ -46,7 +47,7 @@ class ContentSpool {
 
   void flush(Bucket& bucket);
   Dataset load(Bucket& bucket);
-  void deal_buckets(const ContentDeal& deal, int threads, Dealt& all);
+  void deal_buckets(const ContentDeal& deal, base::Threads threads, Dealt& all);
   Dataset lay_out(const Dealt& dealt) const;
 
   const Dataset like_;  // without rows
@@ -58,6 +59,6 @@ class ContentSpool {
 
 // As deal_content(), within `memory`. Pages of mapped data are released.
 ContentRows deal_within(const Dataset& data, const ContentDeal& deal, const ContentMemory& memory,
-                        int threads);
+                        base::Threads threads);
 
 }  // namespace meanwhile::data

@@ -100,7 +100,8 @@ BinaryFile open_binary(const InputFile& file, const ReadOptions& options) {
     contents.owner = std::move(mapping);
   } else {
     auto source = file.opened ? file.opened : std::make_shared<TextSource>(file.path);
-    auto buffer = std::make_shared<const base::Buffer<std::byte>>(source->rest());
+    auto buffer =
+        std::make_shared<const base::Buffer<std::byte>>(source->rest(options.threads.stop));
     contents.bytes = buffer->span();
     contents.owner = std::move(buffer);
   }

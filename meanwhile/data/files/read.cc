@@ -39,8 +39,8 @@ Dataset read_all(const std::vector<InputFile>& files, const ReadOptions& options
 
 std::vector<InputFile> find_checked_inputs(const std::vector<std::filesystem::path>& paths,
                                            const ReadOptions& options) {
-  if (options.threads < 1) {
-    throw Error(ErrorKind::kUsage, "threads: found {}, expected 1 or more", options.threads);
+  if (options.threads.count < 1) {
+    throw Error(ErrorKind::kUsage, "threads: found {}, expected 1 or more", options.threads.count);
   }
   auto files = find_inputs(paths, options);
   const bool any_column = !options.label_column.empty() || !options.weight_column.empty() ||
@@ -92,7 +92,8 @@ ReadOptions with_vocabulary(std::vector<InputFile>& files, ReadOptions options) 
                   display_name(file.path));
     }
     if (file.opened) {
-      file.held = std::make_shared<const base::Buffer<std::byte>>(file.opened->rest());
+      file.held =
+          std::make_shared<const base::Buffer<std::byte>>(file.opened->rest(options.threads.stop));
       file.opened = nullptr;
     }
     texts.push_back(file);

@@ -68,7 +68,7 @@ struct ReadOptions {
   bool check_seals = false;
   // Whether a file is read although its seal is broken or lost.
   bool unsealed = false;
-  int threads = 1;
+  base::Threads threads = 1;
 };
 
 // Reads `paths` as one data set, in order. A directory stands for its files in order of name, "-"

@@ -72,9 +72,9 @@ std::optional<BadRow> find_bad_number(int check, const std::vector<RowRange>& ra
 }
 
 std::optional<BadRow> find_bad_value(const Dataset& data, const std::vector<RowRange>& ranges,
-                                     const std::string& name, int threads) {
+                                     const std::string& name, base::Threads threads) {
   const auto count = static_cast<std::int64_t>(ranges.size());
-  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(count, 1, threads)));
+  base::ThreadPool pool(threads.at_most(count));
   try {
     pool.run(count, [&](std::int64_t i, int) {
       const RowRange range = ranges[static_cast<std::size_t>(i)];
@@ -113,7 +113,7 @@ std::optional<Dataset> map_rows(const std::vector<InputFile>& files, const ReadO
 }
 
 std::optional<BadRow> find_bad_row(const Dataset& data, const std::vector<InputFile>& files,
-                                   const std::vector<RowRange>& ranges, int threads) {
+                                   const std::vector<RowRange>& ranges, base::Threads threads) {
   const std::string name = display_name(files.front().path);
   auto bad =
       std::visit([&](const auto& m) { return find_bad_entry(m, ranges, data.mapped); }, data.x);

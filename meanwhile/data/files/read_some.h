@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "meanwhile/base/error.h"
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/files/filter_sink.h"
 #include "meanwhile/data/files/input_files.h"
 #include "meanwhile/data/files/read.h"
@@ -36,6 +37,6 @@ struct BadRow {
 // bad row. Absent: row() is in bounds for these rows, and values, weights and labels are as read()
 // promises.
 std::optional<BadRow> find_bad_row(const Dataset& data, const std::vector<InputFile>& files,
-                                   const std::vector<RowRange>& ranges, int threads);
+                                   const std::vector<RowRange>& ranges, base::Threads threads);
 
 }  // namespace meanwhile::data

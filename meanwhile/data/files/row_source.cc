@@ -32,7 +32,7 @@ class TextRowSource : public RowSource<T> {
 
  private:
   const std::vector<InputFile> files_;
-  const int threads_;
+  const base::Threads threads_;
   const std::unique_ptr<TextFormat<T>> format_;
 };
 

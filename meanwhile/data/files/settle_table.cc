@@ -15,11 +15,11 @@ namespace meanwhile::data {
 namespace {
 
 template <class T>
-RowPieces<T> pieces_of(const Dense<T>& m, int threads) {
+RowPieces<T> pieces_of(const Dense<T>& m, base::Threads threads) {
   constexpr std::int64_t kPieceRows = 1 << 14;
   const std::int64_t pieces = (m.rows + kPieceRows - 1) / kPieceRows;
-  const auto most = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads));
-  return {static_cast<std::size_t>(m.cols), most,
+  const base::Threads most = threads.at_most(pieces);
+  return {static_cast<std::size_t>(m.cols), most.count,
           [m, pieces, most](const std::function<void(std::span<const T>, int)>& use) {
             base::ThreadPool pool(most);
             pool.run(pieces, [&](std::int64_t piece, int thread) {

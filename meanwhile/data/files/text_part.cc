@@ -208,7 +208,7 @@ class TextPartOf : public TextPart {
   }
 
   const std::vector<InputFile> files_;
-  const int threads_;
+  const base::Threads threads_;
   const std::size_t part_;
   const std::unique_ptr<TextFormat<T>> format_;
   std::vector<std::int64_t> sizes_;

@@ -112,7 +112,7 @@ Dataset by_names(Dataset data, const TableSchema& schema) {
   return result;
 }
 
-Dataset with_columns(Dataset data, const TableSchema& schema, int threads) {
+Dataset with_columns(Dataset data, const TableSchema& schema, base::Threads threads) {
   if (data.table && *data.table == schema) return data;
   if (!data.feature_names.empty() && has_names(schema)) return by_names(std::move(data), schema);
   const auto all = features(schema);
@@ -128,7 +128,7 @@ Dataset with_columns(Dataset data, const TableSchema& schema, int threads) {
 
 }  // namespace
 
-Dataset adapt(Dataset data, const TableSchema& schema, int threads) {
+Dataset adapt(Dataset data, const TableSchema& schema, base::Threads threads) {
   return weigh(with_columns(std::move(data), schema, threads), schema, threads);
 }
 

@@ -130,13 +130,13 @@ constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;
 template <class T>
 class TableEncoding {
  public:
-  TableEncoding(const Dense<T>& raw, const RowEncoder<T>& encoder, int threads)
+  TableEncoding(const Dense<T>& raw, const RowEncoder<T>& encoder, base::Threads threads)
       : raw_(raw),
         encoder_(encoder),
         piece_rows_(std::max<std::int64_t>(
             1, kPieceBytes / (raw.cols * static_cast<std::int64_t>(sizeof(T))))),
         pieces_((raw.rows + piece_rows_ - 1) / piece_rows_),
-        pool_(static_cast<int>(std::clamp<std::int64_t>(pieces_, 1, threads))) {}
+        pool_(threads.at_most(pieces_)) {}
 
   Matrix matrix(Dataset& owner) {
     if (encoder_.sparse()) return sparse(owner);
@@ -232,7 +232,7 @@ class TableEncoding {
 
 template <class T>
 void encode_matrix(Dataset& data, const Dense<T>& raw, const TableSchema& schema,
-                   const TableCounts& counts, int threads) {
+                   const TableCounts& counts, base::Threads threads) {
   const RowEncoder<T> encoder(schema, counts);
   TableEncoding<T> encoding(raw, encoder, threads);
   const bool any_missing = std::any_of(counts.missing.begin(), counts.missing.end(),
@@ -243,7 +243,8 @@ void encode_matrix(Dataset& data, const Dense<T>& raw, const TableSchema& schema
 
 }  // namespace
 
-Dataset encode(Dataset raw, const TableSchema& schema, const TableCounts& counts, int threads) {
+Dataset encode(Dataset raw, const TableSchema& schema, const TableCounts& counts,
+               base::Threads threads) {
   Dataset data = raw;
   data.feature_names = encoded_names(schema);
   data.table = std::make_shared<const TableSchema>(schema);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/table/levels.h"
 #include "meanwhile/data/table/schema.h"
@@ -57,6 +58,7 @@ class RowEncoder {
 // The data set of all raw rows, with the names of encoded columns and the schema. `incomplete`
 // lists the rows that lack a value. The memory of raw rows is given back on the way. REQUIRES:
 // raw.x is dense, lies in Buffers, and no other Dataset shares them.
-Dataset encode(Dataset raw, const TableSchema& schema, const TableCounts& counts, int threads);
+Dataset encode(Dataset raw, const TableSchema& schema, const TableCounts& counts,
+               base::Threads threads);
 
 }  // namespace meanwhile::data

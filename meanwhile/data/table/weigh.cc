@@ -95,12 +95,12 @@ void release(const Matrix& x) {
 // in order of its rows, and shards are added in order of their numbers, so the sums are the same
 // for any number of workers. Workers add up the bits of a shard's sums: those of the others are 0.
 template <class ValueOf>
-std::vector<double> column_sums(const Part& part, int threads, const AddUp& add_up,
+std::vector<double> column_sums(const Part& part, base::Threads threads, const AddUp& add_up,
                                 const ValueOf& value_of) {
   const auto width = static_cast<std::size_t>(cols(part.data.x));
   const auto shards = static_cast<std::int64_t>(part.shards.size());
   std::vector<std::vector<double>> of_shard(part.shards.size());
-  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(shards, 1, threads)));
+  base::ThreadPool pool(threads.at_most(shards));
   pool.run(shards, [&](std::int64_t s, int) {
     const auto& blocks = part.shards[static_cast<std::size_t>(s)].blocks;
     if (blocks.empty()) return;
@@ -122,7 +122,8 @@ std::vector<double> column_sums(const Part& part, int threads, const AddUp& add_
 }
 
 // The number of rows, copies counted, that have a value in each column.
-std::vector<double> document_frequencies(const Part& part, int threads, const AddUp& add_up) {
+std::vector<double> document_frequencies(const Part& part, base::Threads threads,
+                                         const AddUp& add_up) {
   if (part.deal == Deal::kContent && part.weighted) {
     return column_sums(part, threads, add_up, [](std::size_t, double) { return 1.0; });
   }
@@ -134,7 +135,7 @@ std::vector<double> document_frequencies(const Part& part, int threads, const Ad
 
 // The standard deviation of each column; zeros count.
 std::vector<double> deviations(const Part& part, const std::vector<double>& stored, double n,
-                               int threads, const AddUp& add_up) {
+                               base::Threads threads, const AddUp& add_up) {
   std::vector<double> means =
       column_sums(part, threads, add_up, [](std::size_t, double value) { return value; });
   for (double& mean : means) mean /= n;
@@ -170,7 +171,7 @@ double length_factor(std::span<const T> values) {
 
 }  // namespace
 
-TableSchema fit_weights(const Part& part, const Weighting& weighting, int threads,
+TableSchema fit_weights(const Part& part, const Weighting& weighting, base::Threads threads,
                         const AddUp& add_up) {
   TableSchema schema;
   if (part.data.table) {
@@ -198,7 +199,7 @@ TableSchema fit_weights(const Part& part, const Weighting& weighting, int thread
   return schema;
 }
 
-Dataset weigh(Dataset data, const TableSchema& schema, int threads) {
+Dataset weigh(Dataset data, const TableSchema& schema, base::Threads threads) {
   if (schema.scales.empty() && schema.idf.empty() && !schema.normalize) return data;
   const auto width = static_cast<std::size_t>(cols(data.x));
   std::vector<double> factors(width, 1.0);
@@ -208,7 +209,7 @@ Dataset weigh(Dataset data, const TableSchema& schema, int threads) {
   for (std::size_t j = 0; j < std::min(width, schema.idf.size()); ++j) factors[j] *= schema.idf[j];
   constexpr std::int64_t kRowsAtOnce = 4096;
   const std::int64_t pieces = (rows(data.x) + kRowsAtOnce - 1) / kRowsAtOnce;
-  base::ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(pieces, 1, threads)));
+  base::ThreadPool pool(threads.at_most(pieces));
   Dataset weighed = data;
   std::visit(
       [&](const auto& m) {

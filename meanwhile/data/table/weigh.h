@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/part.h"
 #include "meanwhile/data/table/column_statistics.h"
@@ -25,11 +26,11 @@ struct Weighting {
 // everywhere keep their scale; so do indicators of categories. A row dealt by content counts as
 // often as its weight says. Sums of shards are added in one order, so the weights are the same for
 // any number of workers. Collective where add_up is.
-TableSchema fit_weights(const Part& part, const Weighting& weighting, int threads,
+TableSchema fit_weights(const Part& part, const Weighting& weighting, base::Threads threads,
                         const AddUp& add_up);
 
 // The data with the weights of `schema`, in memory of its own; as it is when there are none.
-Dataset weigh(Dataset data, const TableSchema& schema, int threads);
+Dataset weigh(Dataset data, const TableSchema& schema, base::Threads threads);
 
 // The share of the variance that the column with most of it makes, of a sample of the rows held
 // here. Distances are hardly more than differences in that column if the share is near 1.

@@ -220,7 +220,8 @@ struct Word {
 }  // namespace
 
 Vocabulary count_words(const std::vector<TextInput>& inputs, const VocabularyOptions& options,
-                       int threads, const ChunkLimits& limits, const OpenDocuments& open) {
+                       base::Threads threads, const ChunkLimits& limits,
+                       const OpenDocuments& open) {
   check(options);
   const Vocabulary stop = stop_words(options.stop_words);
   Tables tables(stop);

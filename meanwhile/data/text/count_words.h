@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/text/document_source.h"
 #include "meanwhile/data/text/parse_text.h"
 #include "meanwhile/data/text/vocabulary.h"
@@ -17,7 +18,7 @@ namespace meanwhile::data {
 // limit out of range.
 // `open`: finds the documents of files that hold more; null: every line is one.
 Vocabulary count_words(const std::vector<TextInput>& inputs, const VocabularyOptions& options,
-                       int threads, const ChunkLimits& limits = {},
+                       base::Threads threads, const ChunkLimits& limits = {},
                        const OpenDocuments& open = nullptr);
 
 }  // namespace meanwhile::data

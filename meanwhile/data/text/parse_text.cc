@@ -59,9 +59,9 @@ class Driver {
          const ChunkLimits& limits)
       : inputs_(inputs), format_(format), sink_(sink), limits_(limits) {}
 
-  void run(int threads) {
+  void run(base::Threads threads) {
     base::ThreadPool pool(threads);
-    pool.run(threads, [this](std::int64_t, int) { work(); });
+    pool.run(pool.size(), [&](std::int64_t, int) { work(threads.stop); });
     turns_.rethrow();
   }
 
@@ -81,9 +81,9 @@ class Driver {
     RowChunk<T> rows;
   };
 
-  void work() {
+  void work(base::Stop stop) {
     Job job;
-    while (take(job)) {
+    while (take(job, stop)) {
       if (job.failure == nullptr && !job.ends_file) {
         try {
           job.file->parser->parse(job.chunk.text(), job.rows);
@@ -98,12 +98,13 @@ class Driver {
   }
 
   // False if nothing is left to do.
-  bool take(Job& job) {
+  bool take(Job& job, base::Stop stop) {
     std::lock_guard lock(source_mutex_);
     if (taken_all_ || turns_.stopped()) return false;
     job.failure = nullptr;
     job.ends_file = false;
     try {
+      stop.check();
       if (source_ == nullptr && !open_next()) return false;
       job.file = file_;
       const auto cut = [&](std::string_view text) { return file_->parser->cut(text); };
@@ -254,15 +255,15 @@ std::shared_ptr<const TextParser<T>> open_parser(TextFormat<T>& format, TextSour
 
 template <class T>
 void parse_text(const std::vector<TextInput>& inputs, TextFormat<T>& format, RowSink<T>& sink,
-                int threads, const ChunkLimits& limits) {
+                base::Threads threads, const ChunkLimits& limits) {
   Driver<T>(inputs, format, sink, limits).run(threads);
 }
 
 template std::shared_ptr<const TextParser<float>> open_parser(TextFormat<float>&, TextSource&);
 template std::shared_ptr<const TextParser<double>> open_parser(TextFormat<double>&, TextSource&);
-template void parse_text(const std::vector<TextInput>&, TextFormat<float>&, RowSink<float>&, int,
-                         const ChunkLimits&);
-template void parse_text(const std::vector<TextInput>&, TextFormat<double>&, RowSink<double>&, int,
-                         const ChunkLimits&);
+template void parse_text(const std::vector<TextInput>&, TextFormat<float>&, RowSink<float>&,
+                         base::Threads, const ChunkLimits&);
+template void parse_text(const std::vector<TextInput>&, TextFormat<double>&, RowSink<double>&,
+                         base::Threads, const ChunkLimits&);
 
 }  // namespace meanwhile::data

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/text/row_chunk.h"
 #include "meanwhile/data/text/row_sink.h"
 #include "meanwhile/data/text/text_source.h"
@@ -61,6 +62,6 @@ struct TextInput {
 // from 1.
 template <class T>
 void parse_text(const std::vector<TextInput>& inputs, TextFormat<T>& format, RowSink<T>& sink,
-                int threads, const ChunkLimits& limits = {});
+                base::Threads threads, const ChunkLimits& limits = {});
 
 }  // namespace meanwhile::data

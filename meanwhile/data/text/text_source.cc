@@ -78,7 +78,7 @@ void TextSource::check_length(const ChunkLimits& limits) const {
                                limits.longest_record)};
 }
 
-base::Buffer<std::byte> TextSource::rest() {
+base::Buffer<std::byte> TextSource::rest(base::Stop stop) {
   begin_ = 0;  // a binary file has no byte order mark
   base::Buffer<std::byte> all(end_);
   if (end_ > 0) std::memcpy(all.data(), buffer_.data(), end_);
@@ -86,6 +86,7 @@ base::Buffer<std::byte> TextSource::rest() {
   // Reads straight into the result: a second copy would double the memory needed.
   for (std::size_t size = all.size(); !ended_; all.resize(size)) {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
+    stop.check();
     constexpr std::size_t kPiece = 1 << 20;
     all.resize(size + kPiece);
     const std::size_t got = stream_->read({reinterpret_cast<char*>(all.data()) + size, kPiece});

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/base/stop.h"
 #include "meanwhile/data/text/byte_stream.h"
 #include "meanwhile/data/text/number.h"
 
@@ -82,7 +83,7 @@ class TextSource {
   void check_length(const ChunkLimits& limits) const;
 
   // The whole file, for formats that are not text. REQUIRES: no call of skip() or next() before.
-  base::Buffer<std::byte> rest();
+  base::Buffer<std::byte> rest(base::Stop stop = {});
 
  private:
   TextSource(std::string name, std::unique_ptr<ByteStream> stream);

@@ -20,14 +20,14 @@ FactorModel::FactorModel(const data::SafetensorsFile& file)
     : parameters_(parameters_from_json(metadata_json(file, "parameters", "a model of factorize"))),
       trained_(Trained::of_file(file)) {}
 
-void FactorModel::transform(const data::Dataset&, std::int64_t, std::int64_t, int,
+void FactorModel::transform(const data::Dataset&, std::int64_t, std::int64_t, base::Threads,
                             std::span<double>) const {
   throw Error(ErrorKind::kUsage,
               "factorize knows users by name and does not transform rows; the factors of its users "
               "are the tensor user_factors of the model file");
 }
 
-Json FactorModel::evaluate(const data::Dataset&, int, const Measuring&) const {
+Json FactorModel::evaluate(const data::Dataset&, base::Threads, const Measuring&) const {
   throw Error(ErrorKind::kUsage, "factorize is measured on pairs of users and items");
 }
 

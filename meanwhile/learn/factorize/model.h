@@ -22,9 +22,10 @@ class FactorModel final : public Model, public PairModel {
   bool has_labels() const override { return false; }
   // A user's row of ratings is known by its factors; both THROW Error(kUsage).
   std::int64_t transformed_cols() const override { return 0; }
-  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
-                 std::span<double> values) const override;
-  Json evaluate(const data::Dataset& data, int threads, const Measuring& measuring) const override;
+  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
+                 base::Threads threads, std::span<double> values) const override;
+  Json evaluate(const data::Dataset& data, base::Threads threads,
+                const Measuring& measuring) const override;
   Json describe() const override;
 
   const PairModel* pairs() const override { return this; }

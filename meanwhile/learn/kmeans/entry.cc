@@ -35,7 +35,7 @@ class KMeansModel final : public learn::Model, public ModelTables {
   }
 
   const ColumnSchema& columns() const override { return columns_; }
-  Predictions predict(const data::Dataset& data, int threads) const override {
+  Predictions predict(const data::Dataset& data, base::Threads threads) const override {
     const auto labels = assign(model_, data, threads).labels;
     return {{labels.begin(), labels.end()}, {}};
   }
@@ -44,11 +44,12 @@ class KMeansModel final : public learn::Model, public ModelTables {
   std::vector<std::string> transformed_names() const override {
     return numbered_names("distance", model_.n_clusters);
   }
-  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
-                 std::span<double> values) const override {
+  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
+                 base::Threads threads, std::span<double> values) const override {
     kmeans::transform(model_, data, begin, end, threads, values);
   }
-  Json evaluate(const data::Dataset& data, int threads, const Measuring& measuring) const override {
+  Json evaluate(const data::Dataset& data, base::Threads threads,
+                const Measuring& measuring) const override {
     return kmeans::measure(model_, data, threads, measuring.silhouette_sample, measuring.seed);
   }
   Json describe() const override {

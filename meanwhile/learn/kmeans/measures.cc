@@ -33,7 +33,7 @@ Json distances_json(const Model& model, const data::Dataset& data, const Assignm
 template <class M>
 std::optional<double> of_copied_rows(const M& m, std::span<const std::int64_t> ids,
                                      std::span<const std::int32_t> labels, Metric metric,
-                                     int threads) {
+                                     base::Threads threads) {
   std::vector<typename M::Value> values;
   std::vector<std::int32_t> columns;
   std::vector<std::int64_t> row_start = {0}, all(ids.size());
@@ -62,7 +62,7 @@ std::optional<double> of_copied_rows(const M& m, std::span<const std::int64_t> i
 
 }  // namespace
 
-Json measure(const Model& model, const data::Dataset& data, int threads,
+Json measure(const Model& model, const data::Dataset& data, base::Threads threads,
              std::int64_t silhouette_sample, std::uint64_t seed) {
   const Assignment result = assign(model, data, threads);
   Json json = distances_json(model, data, result);

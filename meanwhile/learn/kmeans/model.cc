@@ -23,7 +23,7 @@ void check_columns(const Model& model, const data::Dataset& data) {
 
 // Calls use(ids of a block of rows, thread) for all of [begin, end).
 template <class Use>
-void for_blocks(std::int64_t begin, std::int64_t end, int threads, const Use& use) {
+void for_blocks(std::int64_t begin, std::int64_t end, base::Threads threads, const Use& use) {
   base::ThreadPool pool(threads);
   const std::int64_t blocks = (end - begin + data::kBlockRows - 1) / data::kBlockRows;
   pool.run(blocks, [&](std::int64_t block, int thread) {
@@ -37,7 +37,7 @@ void for_blocks(std::int64_t begin, std::int64_t end, int threads, const Use& us
 
 }  // namespace
 
-Assignment assign(const Model& model, const data::Dataset& data, int threads) {
+Assignment assign(const Model& model, const data::Dataset& data, base::Threads threads) {
   check_columns(model, data);
   const auto rows = static_cast<std::size_t>(data::rows(data.x));
   const data::RowRange all[] = {{0, data::rows(data.x)}};
@@ -46,7 +46,7 @@ Assignment assign(const Model& model, const data::Dataset& data, int threads) {
   Assignment result;
   result.labels.assign(rows, -1);
   std::vector<double> distances(rows);
-  std::vector<AssignScratch> scratch(static_cast<std::size_t>(threads));
+  std::vector<AssignScratch> scratch(static_cast<std::size_t>(threads.count));
   for_blocks(
       0, static_cast<std::int64_t>(rows), threads,
       [&](const std::vector<std::int64_t>& ids, int thread) {
@@ -66,12 +66,12 @@ Assignment assign(const Model& model, const data::Dataset& data, int threads) {
 }
 
 void transform(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
-               int threads, std::span<double> distances) {
+               base::Threads threads, std::span<double> distances) {
   check_columns(model, data);
   const data::RowRange all[] = {{0, data::rows(data.x)}};
   const Prepared centers = prepare(data.x, model.metric, model.centers, model.n_clusters,
                                    measure_spread(data.x, all, data.mapped), Screen::kFloat32);
-  std::vector<AssignScratch> scratch(static_cast<std::size_t>(threads));
+  std::vector<AssignScratch> scratch(static_cast<std::size_t>(threads.count));
   for_blocks(begin, end, threads, [&](const std::vector<std::int64_t>& ids, int thread) {
     double* const first = distances.data() + (ids[0] - begin) * model.n_clusters;
     all_distances(data.x, centers, ids, scratch[static_cast<std::size_t>(thread)], first);

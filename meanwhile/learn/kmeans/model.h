@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/learn/kmeans/parameters.h"
@@ -32,10 +33,10 @@ struct Assignment {
 };
 
 // Thread count never changes a result. THROWS Error(kInput) when columns do not fit the model.
-Assignment assign(const Model& model, const data::Dataset& data, int threads);
+Assignment assign(const Model& model, const data::Dataset& data, base::Threads threads);
 
 // Distances of rows [begin, end) to every centre, (end - begin) x n_clusters, row-major.
 void transform(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
-               int threads, std::span<double> distances);
+               base::Threads threads, std::span<double> distances);
 
 }  // namespace meanwhile::learn::kmeans

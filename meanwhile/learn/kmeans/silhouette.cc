@@ -133,7 +133,8 @@ std::vector<std::int64_t> silhouette_rows(std::int64_t rows, std::int64_t sample
 }
 
 std::optional<double> silhouette(const data::Matrix& x, std::span<const std::int64_t> ids,
-                                 std::span<const std::int32_t> labels, Metric metric, int threads) {
+                                 std::span<const std::int32_t> labels, Metric metric,
+                                 base::Threads threads) {
   const std::int32_t most = labels.empty() ? -1 : *std::max_element(labels.begin(), labels.end());
   std::vector<double> sizes(static_cast<std::size_t>(most + 1));
   for (const std::int32_t label : labels) ++sizes[static_cast<std::size_t>(label)];
@@ -144,7 +145,7 @@ std::optional<double> silhouette(const data::Matrix& x, std::span<const std::int
   const auto n = std::ssize(ids);
   std::vector<double> of_row(ids.size());
   base::ThreadPool pool(threads);
-  std::vector<SampleDistances::Memory> memories(static_cast<std::size_t>(threads));
+  std::vector<SampleDistances::Memory> memories(static_cast<std::size_t>(threads.count));
   pool.run((n + kSilhouetteBlock - 1) / kSilhouetteBlock, [&](std::int64_t block, int thread) {
     std::vector<double> to_rows(ids.size()), to_clusters(sizes.size());
     const std::int64_t end = std::min(n, (block + 1) * kSilhouetteBlock);

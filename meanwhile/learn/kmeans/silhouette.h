@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/learn/kmeans/parameters.h"
 
@@ -26,6 +27,7 @@ std::vector<std::int64_t> silhouette_rows(std::int64_t rows, std::int64_t sample
 // cluster of row ids[i]. None where they are all in one cluster, or each in a cluster of its own.
 // The number of threads does not change a bit.
 std::optional<double> silhouette(const data::Matrix& x, std::span<const std::int64_t> ids,
-                                 std::span<const std::int32_t> labels, Metric metric, int threads);
+                                 std::span<const std::int32_t> labels, Metric metric,
+                                 base::Threads threads);
 
 }  // namespace meanwhile::learn::kmeans

@@ -32,11 +32,11 @@ class LdaModel final : public learn::Model, public ModelTables {
   std::vector<std::string> transformed_names() const override {
     return numbered_names("topic", model_.topics);
   }
-  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end, int threads,
-                 std::span<double> values) const override {
+  void transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
+                 base::Threads threads, std::span<double> values) const override {
     mixtures(ready(threads), data, begin, end, threads, values);
   }
-  Json evaluate(const data::Dataset& data, int threads, const Measuring&) const override {
+  Json evaluate(const data::Dataset& data, base::Threads threads, const Measuring&) const override {
     return lda::evaluate(model_, data, threads);
   }
 
@@ -63,7 +63,7 @@ class LdaModel final : public learn::Model, public ModelTables {
 
  private:
   // Made for the first block of rows and kept for the next ones.
-  const Measurer& ready(int threads) const {
+  const Measurer& ready(base::Threads threads) const {
     const base::MutexLock lock(mutex_);
     if (!ready_) ready_.emplace(ready_for_mixtures(model_, threads));
     return *ready_;

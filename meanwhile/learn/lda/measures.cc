@@ -134,7 +134,7 @@ void Sums::add(const Sums& other) {
 
 Measurer::Measurer(std::span<const double> lambda, std::int64_t words,
                    std::span<const double> alpha, double eta, std::span<const double> seen,
-                   const InferOptions& infer, int threads)
+                   const InferOptions& infer, base::Threads threads)
     : topics_(static_cast<std::int64_t>(alpha.size())),
       scale_(static_cast<std::size_t>(words)),
       norm_(row_width<double>(alpha.size()), 0.0),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "meanwhile/base/buffer.h"
+#include "meanwhile/base/threads.h"
 #include "meanwhile/learn/lda/kernel.h"
 #include "meanwhile/learn/learner.h"
 
@@ -33,7 +34,8 @@ class Measurer {
   // `lambda`: words x topics. `seen`: how often each word occurs in training, or none given: all
   // count as seen. THROWS nothing. Costs words x topics evaluations of digamma, on `threads`.
   Measurer(std::span<const double> lambda, std::int64_t words, std::span<const double> alpha,
-           double eta, std::span<const double> seen, const InferOptions& infer, int threads);
+           double eta, std::span<const double> seen, const InferOptions& infer,
+           base::Threads threads);
 
   struct Scratch {
     Inference<double> inference;

@@ -122,7 +122,7 @@ void check_columns(const Measurer& topics, const data::Dataset& data) {
 
 // Calls use(block, first row, end) for blocks of rows [begin, end).
 template <class Use>
-void for_blocks(std::int64_t begin, std::int64_t end, int threads, const Use& use) {
+void for_blocks(std::int64_t begin, std::int64_t end, base::Threads threads, const Use& use) {
   base::ThreadPool pool(threads);
   pool.run((end - begin + kBlockDocuments - 1) / kBlockDocuments,
            [&](std::int64_t block, int thread) {
@@ -197,17 +197,17 @@ Model load_model(const data::SafetensorsFile& file) {
   return model;
 }
 
-Measurer ready_for_mixtures(const Model& model, int threads) {
+Measurer ready_for_mixtures(const Model& model, base::Threads threads) {
   InferOptions infer = model.infer;
   infer.tol = std::min(infer.tol, kMixtureTol);
   return Measurer(model.lambda, model.words, model.alpha, model.eta, {}, infer, threads);
 }
 
 void mixtures(const Measurer& topics, const data::Dataset& data, std::int64_t begin,
-              std::int64_t end, int threads, std::span<double> values) {
+              std::int64_t end, base::Threads threads, std::span<double> values) {
   check_columns(topics, data);
   const auto K = static_cast<std::size_t>(topics.topics());
-  std::vector<Measurer::Scratch> scratch(static_cast<std::size_t>(threads));
+  std::vector<Measurer::Scratch> scratch(static_cast<std::size_t>(threads.count));
   for_blocks(begin, end, threads,
              [&](std::size_t, std::int64_t first, std::int64_t last, std::size_t thread) {
                Document<double> document;
@@ -222,14 +222,14 @@ void mixtures(const Measurer& topics, const data::Dataset& data, std::int64_t be
              });
 }
 
-Json evaluate(const Model& model, const data::Dataset& data, int threads) {
+Json evaluate(const Model& model, const data::Dataset& data, base::Threads threads) {
   const std::int64_t rows = data::rows(data.x);
   const Measurer measurer(model.lambda, model.words, model.alpha, model.eta, model.word_counts,
                           model.infer, threads);
   check_columns(measurer, data);
   const TopWords top = top_words(model.lambda, model.words, model.topics, kCoherenceWords);
   const CoCounter counter(top, model.words);
-  std::vector<Measurer::Scratch> scratch(static_cast<std::size_t>(threads));
+  std::vector<Measurer::Scratch> scratch(static_cast<std::size_t>(threads.count));
   std::vector<Sums> block_sums(
       static_cast<std::size_t>((rows + kBlockDocuments - 1) / kBlockDocuments));
   // Whole numbers, whose sums do not depend on the order.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/data/text/vocabulary.h"
@@ -52,17 +53,17 @@ Model load_model(const data::SafetensorsFile& file);
 // The topics made ready for mixtures(), which costs as much as some thousand documents. Inference
 // goes to kMixtureTol at least, where training was content with less.
 inline constexpr double kMixtureTol = 1e-3;
-Measurer ready_for_mixtures(const Model& model, int threads);
+Measurer ready_for_mixtures(const Model& model, base::Threads threads);
 
 // The mixture of each document in rows [begin, end): (end - begin) x topics, each row sums to 1.
 // The mean of Dirichlet(gamma); a document without words has the mean of Dirichlet(alpha). THROWS
 // Error(kInput) when columns do not fit the model, or a count is below 0; so does evaluate().
 void mixtures(const Measurer& topics, const data::Dataset& data, std::int64_t begin,
-              std::int64_t end, int threads, std::span<double> values);
+              std::int64_t end, base::Threads threads, std::span<double> values);
 
 // All measures of doc/lda.md of the model on these documents: perplexity (completion),
 // bound_per_word, perplexity_bound, perplexity_mllib, coherence of the topics by this data. Threads
 // never change a result.
-Json evaluate(const Model& model, const data::Dataset& data, int threads);
+Json evaluate(const Model& model, const data::Dataset& data, base::Threads threads);
 
 }  // namespace meanwhile::learn::lda

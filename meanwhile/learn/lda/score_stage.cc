@@ -44,6 +44,7 @@ class ScoreStage final : public LdaStage {
     ShuffledRows order(mine, fit_.job.seed, kScoreRound, skip_none);
     for (auto rows = order.next(); !rows.empty(); rows = order.next()) {
       for (const std::int64_t row : rows) {
+        fit_.job.check_stop();
         read_document(fit_.job.part->data.x, row, document);
         if (!document.words.empty()) documents += 1;
         counter_->add(document.words, together);

@@ -172,6 +172,7 @@ void TrainStage::work(int shard, exchange::Update& update, ScratchPool<T>& pool)
   ShuffledRows order(mine, fit_.job.seed, static_cast<std::uint32_t>(number_of_pass), skip_none);
   for (auto rows = order.next(); !rows.empty() && position < end; rows = order.next()) {
     for (const std::int64_t row : rows) {
+      fit_.job.check_stop();
       if (position >= begin && position < end) pass.take(row);
       ++position;
     }

@@ -41,6 +41,7 @@ void Fit::attach(const Attachment& attachment) {
   feature_names = job.part->data.feature_names;
   counts_from_one = job.part->data.counts_from_one;
   examples = std::make_unique<Examples>(*job.part, problem);
+  examples->end_at(job.stop);
   if (job.release) examples->release_after_use();
   examples->hold_out(parameters.validation_fraction, job.seed, job.part->deal, *job.pool);
   if (job.eval != nullptr) {

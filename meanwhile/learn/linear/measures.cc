@@ -87,7 +87,7 @@ Json measure_numbers(const Problem& problem, std::span<const double> predicted,
 }  // namespace
 
 Json measure(const Model& model, std::span<const double> margins, std::span<const double> labels,
-             std::span<const double> weights, int threads) {
+             std::span<const double> weights, base::Threads threads) {
   const Problem problem = model.problem();
   if (model.classes.empty()) return measure_numbers(problem, margins, labels, weights);
   const std::size_t C = model.outputs, K = model.classes.size(), N = labels.size();

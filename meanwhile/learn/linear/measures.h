@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/learn/linear/model.h"
 
 namespace meanwhile::learn::linear {
@@ -16,6 +17,6 @@ std::vector<double> class_numbers(const Model& model, const data::Dataset& data)
 // `margins`: rows x outputs; `labels` as class_numbers gives them; `weights` of rows, or empty.
 // doc/measures.md defines every key. Threads change no bit.
 Json measure(const Model& model, std::span<const double> margins, std::span<const double> labels,
-             std::span<const double> weights, int threads);
+             std::span<const double> weights, base::Threads threads);
 
 }  // namespace meanwhile::learn::linear

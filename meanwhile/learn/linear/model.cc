@@ -111,7 +111,7 @@ Model load_model(const data::SafetensorsFile& file) {
 }
 
 void margins(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
-             int threads, std::span<double> values) {
+             base::Threads threads, std::span<double> values) {
   const std::size_t C = model.outputs;
   const double* intercept = model.w.data() + static_cast<std::size_t>(model.cols) * C;
   base::ThreadPool pool(threads);
@@ -135,7 +135,7 @@ void margins(const Model& model, const data::Dataset& data, std::int64_t begin, 
   });
 }
 
-std::vector<double> predict(const Model& model, const data::Dataset& data, int threads) {
+std::vector<double> predict(const Model& model, const data::Dataset& data, base::Threads threads) {
   const std::int64_t rows = data::rows(data.x);
   const std::size_t C = model.outputs, N = static_cast<std::size_t>(rows);
   std::vector<double> z(N * C);
@@ -173,7 +173,7 @@ void probabilities(const Model& model, std::span<const double> margins, std::spa
   for (double& value : p) value = sum > 0 ? value / sum : 1 / static_cast<double>(p.size());
 }
 
-Json evaluate(const Model& model, const data::Dataset& data, int threads) {
+Json evaluate(const Model& model, const data::Dataset& data, base::Threads threads) {
   if (data.labels.empty()) {
     throw Error(
         ErrorKind::kInput,

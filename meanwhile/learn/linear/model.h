@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "meanwhile/base/threads.h"
 #include "meanwhile/data/dataset.h"
 #include "meanwhile/data/safetensors.h"
 #include "meanwhile/learn/learner.h"
@@ -39,10 +40,10 @@ Model load_model(const data::SafetensorsFile& file);
 // Margins of rows [begin, end), (end - begin) x outputs, row-major. Columns that the model has not
 // seen count nothing. `threads`: any; the values do not depend on it.
 void margins(const Model& model, const data::Dataset& data, std::int64_t begin, std::int64_t end,
-             int threads, std::span<double> values);
+             base::Threads threads, std::span<double> values);
 
 // The label of each row: a class (as its value), or the predicted number.
-std::vector<double> predict(const Model& model, const data::Dataset& data, int threads);
+std::vector<double> predict(const Model& model, const data::Dataset& data, base::Threads threads);
 
 // Margins of a row made into probabilities. REQUIRES: kind is kLogistic; `margins` has `outputs`
 // numbers, `p` one for each class.
@@ -50,6 +51,6 @@ void probabilities(const Model& model, std::span<const double> margins, std::spa
 
 // Mean loss and objective; accuracy, AUC (two classes), log-loss (logistic); or RMSE, MAE, R^2.
 // THROWS Error(kInput) when the data has no labels, or one that is no class of the model.
-Json evaluate(const Model& model, const data::Dataset& data, int threads);
+Json evaluate(const Model& model, const data::Dataset& data, base::Threads threads);
 
 }  // namespace meanwhile::learn::linear

@@ -56,9 +56,12 @@ class Examples {
 
   // Rows are released after use: they lie in a mapped file that is larger than memory.
   void release_after_use() { release_ = true; }
-  // After rows were used.
+  // Borrowed; null: none.
+  void end_at(const base::Stop* stop) { stop_ = stop; }
+  // After rows were used. THROWS Error(kInterrupted).
   void leave(data::RowRange rows) const {
     if (release_) data::release_rows(data_->x, rows);
+    if (stop_ != nullptr) stop_->check();
   }
 
   // A fraction of the rows is held out, chosen by (seed, shard, position in the shard); of data
@@ -105,10 +108,11 @@ class Examples {
   const data::Dataset* data_;
   std::span<const data::Shard> shards_;
   std::vector<std::uint16_t> classes_;  // of each row here; empty: regression
+  bool release_ = false;
+  const base::Stop* stop_ = nullptr;
   double fraction_ = 0;
   std::vector<std::uint8_t> chosen_;  // dealt by content: whether each row here is held out
   std::uint64_t seed_ = 0;
-  bool release_ = false;
 };
 
 }  // namespace meanwhile::learn::linear

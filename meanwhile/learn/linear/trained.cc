@@ -18,7 +18,7 @@ constexpr std::size_t kLargest = 20;  // weights that describe() lists
 LinearModel::LinearModel(linear::Model model)
     : model_(std::move(model)), columns_{model_.cols, model_.feature_names} {}
 
-Predictions LinearModel::predict(const data::Dataset& data, int threads) const {
+Predictions LinearModel::predict(const data::Dataset& data, base::Threads threads) const {
   return {linear::predict(model_, data, threads), model_.class_names};
 }
 
@@ -29,7 +29,7 @@ std::vector<std::string> LinearModel::classes() const {
 }
 
 void LinearModel::probabilities(const data::Dataset& data, std::int64_t begin, std::int64_t end,
-                                int threads, std::span<double> values) const {
+                                base::Threads threads, std::span<double> values) const {
   if (model_.kind != Kind::kLogistic) {
     throw base::Error(base::ErrorKind::kUsage,
                       "{}: {} gives none; 'train logistic' does, and 'transform' writes the "
@@ -49,11 +49,12 @@ std::int64_t LinearModel::transformed_cols() const {
 }
 
 void LinearModel::transform(const data::Dataset& data, std::int64_t begin, std::int64_t end,
-                            int threads, std::span<double> values) const {
+                            base::Threads threads, std::span<double> values) const {
   margins(model_, data, begin, end, threads, values);
 }
 
-Json LinearModel::evaluate(const data::Dataset& data, int threads, const Measuring&) const {
+Json LinearModel::evaluate(const data::Dataset& data, base::Threads threads,
+                           const Measuring&) const {
   return linear::evaluate(model_, data, threads);
 }
 

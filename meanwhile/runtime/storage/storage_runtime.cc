@@ -258,7 +258,7 @@ SubmittedRun submit_run(const job::RunSpec& spec, const learn::Registry& registr
   const job::SettledRun run = job::settle(spec, registry);
   for (const std::string& note : run.notes) observer.note(note);
   const auto opened = place.open();
-  job::LoadedRun loaded = job::load(run, {nullptr, threads}, observer);
+  job::LoadedRun loaded = job::load(run, {nullptr, threads}, observer, job::Medium::kStorage);
   job::check_replay(run, loaded.part);
   const auto learner = job::make_learner(run, loaded, observer);
   observer.step("submitting");

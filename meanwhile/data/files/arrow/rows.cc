@@ -36,7 +36,7 @@ class ArrowRowSource : public RowSource<T> {
   bool sparse() const override { return false; }
   RowsDescription pour(RowSink<T>& sink) override {
     base::ThreadPool pool(options_.threads);
-    pool.run(options_.threads, [&](std::int64_t, int) { work(sink); });
+    pool.run(pool.size(), [&](std::int64_t, int) { work(sink); });
     turns_.rethrow();
     const TableSchema& table = first_->layout().table;
     return {static_cast<std::int64_t>(features(table).size()),
@@ -69,7 +69,7 @@ class ArrowRowSource : public RowSource<T> {
     const InputFile& file = files_[opened_++];
     const BinaryFile bytes = open_binary(file, options_);
     in_file(file, [&] {
-      batches_ = open_(bytes, options_.threads);
+      batches_ = open_(bytes, options_.threads.count);
       ArrowLayout layout = arrow_layout(batches_->schema(), options_of_file());
       if (features(layout.table).empty()) {
         throw Error(ErrorKind::kUsage, "no column is left for the features");
@@ -96,6 +96,7 @@ class ArrowRowSource : public RowSource<T> {
   // The next batch of any file; null at the end of the last.
   std::shared_ptr<arrow::RecordBatch> next() {
     for (;;) {
+      options_.threads.stop.check();
       std::shared_ptr<arrow::RecordBatch> batch;
       in_file(files_[opened_ - 1], [&] {
         batch = batches_->next();
