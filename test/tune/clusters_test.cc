@@ -88,7 +88,7 @@ std::vector<double> merged_one_by_one(std::vector<double> centers, std::vector<d
       }
     }
     const double a = weights[first], b = weights[second];
-    for (const std::size_t j : {0, 1}) {
+    for (const std::size_t j : {0u, 1u}) {
       centers[2 * first + j] = (a * centers[2 * first + j] + b * centers[2 * second + j]) / (a + b);
     }
     weights[first] += b;
