@@ -78,19 +78,24 @@ TEST(Rest, AWorkerThatIsFarBehindMovesNothingAtItsLastClocks) {
   const tables::Stretch& stretch = ended[0].stretch;
   ASSERT_EQ(stretch.worked.size(), std::size_t{kWorkers});
   double model = 0;
+  int ended_all = 0;
   for (int worker = 0; worker < kWorkers; ++worker) {
     const std::int64_t worked = stretch.worked_by(worker);
     if (worker == kBehind) {
-      // The clock that it stood still in was given up, or done.
-      EXPECT_GE(worked, 2);
-      EXPECT_LE(worked, 3);
+      // It may rest before its third clock already, if that came late. At the latest it knows that
+      // the others are done when they have answered to the move of its third clock.
+      EXPECT_GE(worked, 1);
+      EXPECT_LE(worked, 4);
     } else {
-      EXPECT_EQ(worked, kClocks);
+      // On a busy machine another one may be two clocks behind, too; one is no reason to rest.
+      EXPECT_NE(worked, kClocks - 1);
+      ended_all += worked == kClocks;
     }
     for (const int shard : {2 * worker, 2 * worker + 1}) {
       model += static_cast<double>(worked) * (shard + 1) / kShards;
     }
   }
+  EXPECT_GE(ended_all, kWorkers / 2) << "no worker may rest before half of the workers are done";
   for (const Ended& each : ended) {
     EXPECT_EQ(each.stretch.worked, stretch.worked);
     EXPECT_EQ(each.stretch.lags, stretch.lags);
