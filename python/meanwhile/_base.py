@@ -9,6 +9,7 @@ import os
 import warnings
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
@@ -102,8 +103,19 @@ def weights_of(sample_weight, x):
     return np.ascontiguousarray(weights)
 
 
-class MeanwhileEstimator:
-    """The part of an estimator that knows the library; comes before scikit-learn's classes."""
+def keep_parameters(estimator, values):
+    """Sets an attribute for each parameter, unchanged, as scikit-learn's ``get_params`` and ``clone`` want it.
+
+    ``values``: ``locals()`` of a constructor. Its signature names all parameters, also those that its base
+    has: scikit-learn reads them there.
+    """
+    for name, value in values.items():
+        if name != 'self':
+            setattr(estimator, name, value)
+
+
+class MeanwhileEstimator(BaseEstimator):
+    """The part of an estimator that knows the library; comes after scikit-learn's mixins."""
 
     # The learner's name in the library; linear models say it for each fit.
     _learner = ''

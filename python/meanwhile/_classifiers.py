@@ -3,16 +3,14 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import softmax
 
-from ._base import RUN_CONSTRAINTS, only
+from ._base import RUN_CONSTRAINTS, keep_parameters, only
 from ._linear import NOTHING, LinearClassifier
 
 
-class LinearSVC(LinearClassifierMixin, SparseCoefMixin, LinearClassifier, BaseEstimator):
+class LinearSVC(LinearClassifier):
     """Linear support vector classification: one class against the rest.
 
     Minimised is ``1/2 |w|^2 + 1/2 (b / intercept_scaling)^2 + C sum of weight_i loss_i``, as
@@ -83,23 +81,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, LinearClassifier, BaseEs
         run_dir=None,
         callback=None,
     ):
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def native_parameters(self, total, classes=2):
         """The library's parameters where weights sum to ``total``."""
@@ -140,7 +122,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, LinearClassifier, BaseEs
         return self._to_sklearn(Other, ('coef_', 'intercept_', 'classes_'))
 
 
-class LogisticRegression(LinearClassifierMixin, SparseCoefMixin, LinearClassifier, BaseEstimator):
+class LogisticRegression(LinearClassifier):
     """Logistic regression; softmax for more than two classes.
 
     Minimised is ``C sum of weight_i loss_i + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2``; the
@@ -214,25 +196,7 @@ class LogisticRegression(LinearClassifierMixin, SparseCoefMixin, LinearClassifie
         run_dir=None,
         callback=None,
     ):
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def _ratio(self):
         """The share of l1, and whether there is a penalty at all."""

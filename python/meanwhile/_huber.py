@@ -3,14 +3,12 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.linear_model._base import LinearModel
 from sklearn.utils._param_validation import Interval
 
-from ._base import RUN_CONSTRAINTS
+from ._base import RUN_CONSTRAINTS, keep_parameters
 from ._linear import NOTHING, LinearRegressor, total_weight
 
-
+# The objective is flat in the scale: what this hides is its square.
 _SCALE_TOL = 1e-6
 _MOST_SCALES = 30
 
@@ -41,7 +39,7 @@ def _huber_scale(residual, weights, epsilon):
     return 0.0
 
 
-class HuberRegressor(RegressorMixin, LinearRegressor, LinearModel):
+class HuberRegressor(LinearRegressor):
     """Robust regression with Huber's loss, whose scale is learned, too.
 
     Minimised over ``w``, ``b`` and ``sigma`` is ``sum of weight_i (sigma + H(r_i / sigma) sigma) + alpha
@@ -95,17 +93,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, LinearModel):
         run_dir=None,
         callback=None,
     ):
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.alpha = alpha
-        self.warm_start = warm_start
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def native_parameters(self, total, scale=None):
         """The library's parameters where weights sum to ``total``, at this scale (default:

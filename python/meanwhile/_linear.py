@@ -1,6 +1,8 @@
 """The common part of linear models."""
 
 import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -33,7 +35,7 @@ class LinearEstimator(MeanwhileEstimator):
         return tags
 
 
-class LinearClassifier(LinearEstimator):
+class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
     def _fit(self, X, y, sample_weight):
         X, y = checked(self, X, y, reset=True)
         check_classification_targets(y)
@@ -94,7 +96,7 @@ class LinearClassifier(LinearEstimator):
             self.classes_ = np.array(names)
 
 
-class LinearRegressor(LinearEstimator):
+class LinearRegressor(RegressorMixin, LinearEstimator, LinearModel):
     _learner = 'linear'
     _learners = ('linear',)
 

@@ -4,15 +4,14 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.linear_model._base import LinearModel
+from sklearn.base import MultiOutputMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import RUN_CONSTRAINTS, only
+from ._base import RUN_CONSTRAINTS, keep_parameters, only
 from ._linear import NOTHING, LinearRegressor
 
 
-class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor, LinearModel):
+class Ridge(MultiOutputMixin, LinearRegressor):
     """Least squares with an l2 penalty: ``sum of weight_i (y_i - x_i w - b)^2 + alpha |w|^2``.
 
     Parameters
@@ -66,19 +65,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor, LinearModel):
         run_dir=None,
         callback=None,
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def native_parameters(self, total):
         """The library's parameters where weights sum to ``total``."""
@@ -110,7 +97,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearRegressor, LinearModel):
         return self._to_sklearn(Other, ('coef_', 'intercept_'))
 
 
-class ElasticNet(MultiOutputMixin, RegressorMixin, LinearRegressor, LinearModel):
+class ElasticNet(MultiOutputMixin, LinearRegressor):
     """Least squares with penalties l1 and l2: ``1 / (2 n) sum of (y_i - x_i w - b)^2 + alpha l1_ratio
     |w|_1 + alpha (1 - l1_ratio) / 2 |w|^2``.
 
@@ -171,22 +158,7 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearRegressor, LinearModel)
         run_dir=None,
         callback=None,
     ):
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def native_parameters(self, total):
         """The library's parameters; the objective is a mean already, whatever weights sum to."""
@@ -266,27 +238,10 @@ class Lasso(ElasticNet):
         run_dir=None,
         callback=None,
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def to_sklearn(self):
         """:class:`sklearn.linear_model.Lasso` with this estimator's attributes."""
         from sklearn.linear_model import Lasso as Other
 
         return self._to_sklearn(Other, ('coef_', 'intercept_'))
-
-
-# The objective is flat in the scale: what this hides is its square.

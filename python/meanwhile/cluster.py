@@ -7,14 +7,14 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import _native
-from ._base import RUN_CONSTRAINTS, MeanwhileEstimator, checked, weights_of
+from ._base import RUN_CONSTRAINTS, MeanwhileEstimator, checked, keep_parameters, weights_of
 
 _ROWS_AT_ONCE = 1 << 14
 
@@ -39,7 +39,7 @@ def mean_variance(x, weights):
     return float(np.mean(np.maximum(second / total - (first / total) ** 2, 0)))
 
 
-class KMeans(MeanwhileEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeanwhileEstimator):
     """K-means clustering, exact Lloyd's algorithm, with scikit-learn's parameters.
 
     Parameters
@@ -117,21 +117,7 @@ class KMeans(MeanwhileEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         run_dir=None,
         callback=None,
     ):
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        self.batch_size = batch_size
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def _first_centers(self, x, random):
         """The centres that ``init`` gives, where it is no method of the library."""

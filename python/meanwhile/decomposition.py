@@ -4,18 +4,18 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import psi
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
-from ._base import RUN_CONSTRAINTS, MeanwhileEstimator, checked, only
+from ._base import RUN_CONSTRAINTS, MeanwhileEstimator, checked, keep_parameters, only
 
 # The largest batch there is: one round a pass, however many documents there are.
 _ALL = 2**40
 
 
-class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeanwhileEstimator):
     """Topics of documents, by variational inference.
 
     Parameters
@@ -97,28 +97,7 @@ class LatentDirichletAllocation(MeanwhileEstimator, ClassNamePrefixFeaturesOutMi
         run_dir=None,
         callback=None,
     ):
-        self.n_components = n_components
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learning_method = learning_method
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.evaluate_every = evaluate_every
-        self.total_samples = total_samples
-        self.perp_tol = perp_tol
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-        self.init = init
-        self.shards = shards
-        self.workers = workers
-        self.deal = deal
-        self.run_dir = run_dir
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def native_parameters(self):
         """The library's parameters for :meth:`fit`."""
