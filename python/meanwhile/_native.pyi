@@ -121,15 +121,24 @@ class Rows:
         gathered into rows by ``threads``. ``dtype`` None: float32 when every column is float32 or
         a float16, else float64. Nulls are refused with row and column name."""
 
-    shape: tuple[int, int]
-    dtype: Literal["float32", "float64"]
-    is_sparse: bool
-    stored: int  # values stored
-    nbytes: int
-    feature_names: list[str]
-    class_names: list[str]
-    address: int
-    """Where the values lie; of borrowed rows, where the caller's array lies."""
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def dtype(self) -> Literal["float32", "float64"]: ...
+    @property
+    def is_sparse(self) -> bool: ...
+    @property
+    def stored(self) -> int:
+        """Values that are stored."""
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def feature_names(self) -> list[str]: ...
+    @property
+    def class_names(self) -> list[str]: ...
+    @property
+    def address(self) -> int:
+        """Where the values lie; of borrowed rows, where the caller's array lies."""
 
     def sha256(self, threads: int = 0) -> str:
         """The hash that run.json and models carry as the hash of the data."""
@@ -140,16 +149,32 @@ class Rows:
 class Model:
     """A trained model, whatever learner made it. It is never changed. Thread-safe."""
 
-    learner: str
-    sha256: str  # of the tensors: the same for the same model, wherever it was trained
-    parameters: dict[str, Any]  # settled: all of them
-    rounds: int
-    metadata: dict[str, str]  # of the file, with about and progress as JSON texts
-    n_columns: int
-    feature_names: list[str]
-    has_labels: bool  # False: transform() is its answer
-    classes: list[str]  # empty: labels are no classes
-    ended: str  # why training ended, such as "converged: ..."; "" when it was stopped early
+    @property
+    def learner(self) -> str: ...
+    @property
+    def sha256(self) -> str:
+        """The hash of the tensors: the same for the same model, wherever it was trained."""
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters, settled."""
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the header of the file holds, with about and progress as JSON texts."""
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def feature_names(self) -> list[str]: ...
+    @property
+    def has_labels(self) -> bool:
+        """False: transform() is the answer of this model."""
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes; none where labels are no classes."""
+    @property
+    def ended(self) -> str:
+        """Why training ended, such as "converged: ..."; empty when it was stopped early."""
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """What was learned, by name: read-only views of the model's memory. doc/formats.md lists
@@ -201,20 +226,28 @@ def read_run(path: str | PathLike[str]) -> dict[str, Any]:
 class Result:
     """What a run made."""
 
-    model: Model
-    record: dict[str, Any]
-    """What run.json holds: learner, parameters (settled), seed, shards, data, seconds, objective,
-    rounds, stopped_because, finished, model_sha256 ..."""
-    history: list[dict[str, Any]]
-    """A line for each round of training or scoring, as in metrics.jsonl: round, objective,
-    seconds, elapsed_s and the measures of the learner."""
-    notes: list[str]
-    """Remarks for the user: sentences without full stops, such as that rounds ran out."""
-    converged: bool  # a criterion of the learner holds
-    run_dir: str | None
-    address: int
-    """Where the values lay that the learner saw; equal to ``Rows.address`` when nothing was
-    copied on the way."""
+    @property
+    def model(self) -> Model: ...
+    @property
+    def record(self) -> dict[str, Any]:
+        """What run.json holds: learner, parameters (settled), seed, shards, data, seconds, objective,
+        rounds, stopped_because, finished, model_sha256 ..."""
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """A line for each round of training or scoring, as in metrics.jsonl: round, objective,
+        seconds, elapsed_s and the measures of the learner."""
+    @property
+    def notes(self) -> list[str]:
+        """Remarks for the user: sentences without full stops, such as that rounds ran out."""
+    @property
+    def converged(self) -> bool:
+        """True: a criterion of the learner holds."""
+    @property
+    def run_dir(self) -> str | None: ...
+    @property
+    def address(self) -> int:
+        """Where the values lay that the learner saw; equal to ``Rows.address`` when nothing was
+        copied on the way."""
 
 def train(
     learner: str,

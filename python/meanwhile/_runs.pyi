@@ -1,0 +1,29 @@
+"""Runs that the command line or an estimator left behind."""
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ._native import Model
+
+class Run:
+    path: Path
+
+    def __init__(self, path: str | PathLike[str]) -> None: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def record(self) -> dict[str, Any]: ...
+    @property
+    def params(self) -> dict[str, Any]: ...
+    @property
+    def lines(self) -> list[dict[str, Any]]: ...
+    @property
+    def history(self) -> dict[str, NDArray[Any]]: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+
+def load(path: str | PathLike[str]) -> Run: ...
+def history_of(lines: Iterable[Mapping[str, Any]]) -> dict[str, NDArray[Any]]: ...
