@@ -55,4 +55,15 @@ std::vector<Chain> chains(const std::vector<Json>& candidates, const learn::Comp
   return all;
 }
 
+std::optional<Edge> edge_of(const Axis& axis, const Json& best, double least) {
+  const auto is_number = [](const Json& value) { return value.is_number(); };
+  if (axis.values.size() < 3 || !std::ranges::all_of(axis.values, is_number)) return {};
+  std::vector<Json> values = axis.values;
+  std::ranges::sort(values, {}, [](const Json& value) { return value.get<double>(); });
+  if (best == values.back()) return Edge{axis.name, true, values[values.size() - 2]};
+  if (best == values.front() && best.get<double>() > least)
+    return Edge{axis.name, false, values[1]};
+  return {};
+}
+
 }  // namespace meanwhile::tune

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,16 @@ std::vector<Json> combinations(const std::vector<Axis>& axes);
 // each candidate is a chain of its own.
 using Chain = std::vector<std::size_t>;
 std::vector<Chain> chains(const std::vector<Json>& candidates, const learn::Comparing& comparing);
+
+// The best value of an axis, where it is the smallest or the largest: a better one may lie beyond.
+struct Edge {
+  std::string name;      // of the axis
+  bool largest = false;  // else the smallest
+  Json next = {};        // the value beside the best one
+};
+
+// Nothing where the values are not at least three numbers, where `best` lies between others, and
+// where it is the smallest and no more than `least`, below which there is nothing to try.
+std::optional<Edge> edge_of(const Axis& axis, const Json& best, double least);
 
 }  // namespace meanwhile::tune

@@ -59,6 +59,7 @@ class Tuning {
     result_.tune_s = base::now_s() - begin_s;
     if (result_.interrupted) return std::move(result_);
     choose();
+    find_edges();
     keep();
     return std::move(result_);
   }
@@ -243,6 +244,21 @@ class Tuning {
     if (const auto at = elbow(numbers, inertia)) result_.elbow = chains_.front()[*at];
   }
 
+  // An edge that is no better than the value beside it promises nothing beyond.
+  void find_edges() {
+    const Candidate& best = result_.candidates[result_.best];
+    for (const Axis& axis : spec_.axes) {
+      const bool whole = entry_.schema.find(axis.name)->type == learn::ParameterType::kWhole;
+      const double least = comparing_.clusters && axis.name == comparing_.path ? 2 : whole ? 1 : 0;
+      auto edge = edge_of(axis, best.parameters.at(axis.name), least);
+      if (!edge) continue;
+      Json beside = best.parameters;
+      beside[axis.name] = edge->next;
+      const auto next = std::ranges::find(result_.candidates, beside, &Candidate::parameters);
+      if (next->score != best.score) result_.edges.push_back(std::move(*edge));
+    }
+  }
+
   Json table() const {
     Json json = {{"learner", entry_.name},
                  {"score", result_.score.name},
@@ -266,6 +282,12 @@ class Tuning {
     json["best"] = result_.best;
     json["chosen"] = result_.candidates[result_.best].parameters;
     if (result_.elbow) json["elbow"] = result_.candidates[*result_.elbow].parameters;
+    if (!result_.edges.empty()) {
+      Json& edges = json["edges"] = Json::object();
+      for (const Edge& edge : result_.edges) {
+        edges[edge.name] = edge.largest ? "largest" : "smallest";
+      }
+    }
     json["trainings"] = result_.trainings;
     json["unconverged"] = result_.unconverged;
     json["seconds"] = {{"load", result_.load_s}, {"tune", result_.tune_s}};

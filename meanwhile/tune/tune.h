@@ -54,6 +54,7 @@ struct TuneResult {
   std::vector<Candidate> candidates;
   std::size_t best = 0;                         // of the candidates
   std::optional<std::size_t> elbow;             // where inertia bends most; clusters only
+  std::vector<Edge> edges;                      // of the axes: where a better value may lie beyond
   Folds folds;                                  // none: clusters
   std::int64_t trainings = 0, unconverged = 0;  // of these, trainings that max_iter ended
   double load_s = 0, tune_s = 0;

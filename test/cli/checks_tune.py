@@ -98,6 +98,32 @@ def check_tune_keeps_the_run_that_train_makes(box):
     expect(box.record("t1")["tuned"]["candidates"] == 5, box.record("t1"))
 
 
+def check_tune_says_when_the_best_value_is_the_last_one_tried(box):
+    draw = random.Random(9)
+    lines = []
+    for _ in range(300):
+        x = [draw.gauss(0, 1) for _ in range(3)]
+        lines.append(f"{x[0] - x[1] + draw.gauss(0, 0.1)} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(x)) + "\n")
+    (box / "rows.libsvm").write_text("".join(lines))
+    tune = "tune linear rows.libsvm --score rmse --quiet"
+    line = "best l2 is the smallest tried: try smaller ones\n"
+    # A penalty costs more than noise here, so the smallest is the best of all.
+    table = box.run(f"{tune} --l2 1e-1..1e1 --out a").stdout
+    expect(table.endswith("with the lowest rmse\n" + line), table)
+    kept = json.loads((box / "a" / "tuning.json").read_text())
+    expect(kept["edges"] == {"l2": "smallest"}, kept)
+    both = box.run(f"{tune} --l2 1e-1,1,10 --max-iter 1,2,3 --standardize --out b").stdout
+    expect(line in both and "best max_iter is the largest tried: try larger ones\n" in both, both)
+    for other in ("--l2 1e-1,1", "--l2 0,1e-1,1", "--solver lbfgs,sgd"):
+        result = box.json(f"{tune} {other} --out c --overwrite")
+        expect("edges" not in result, f"{other}: {result.get('edges')}")
+        expect("tried" not in box.run(f"{tune} {other} --out c --overwrite").stdout, other)
+    # Two is the least number of clusters that has a silhouette.
+    (box / "points.csv").write_text("".join(f"{20 * (i % 2) + draw.gauss(0, 1)},{draw.gauss(0, 1)}\n" for i in range(200)))
+    result = box.json("tune kmeans points.csv --n-clusters 2..5 --out d --quiet")
+    expect(result["chosen"] == {"n_clusters": 2} and "edges" not in result, result)
+
+
 def planted_topics(draw, topics, documents):
     """Documents of 60 words, nine in ten of which are of one topic; each topic has 20 words of its own."""
     lines = []

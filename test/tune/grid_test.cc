@@ -46,5 +46,29 @@ TEST(Grid, WithoutAPathEachIsAChain) {
   EXPECT_THAT(chains(all, {}), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2)));
 }
 
+TEST(Grid, AnEdgeIsTheFirstOrLastNumberInTheirOrder) {
+  const Axis axis{"l2", {1e-2, 1.0, 1e-4}};
+  const auto low = edge_of(axis, 1e-4, 0), high = edge_of(axis, 1.0, 0);
+  ASSERT_TRUE(low && high);
+  EXPECT_FALSE(low->largest);
+  EXPECT_TRUE(high->largest);
+  EXPECT_EQ(low->next, 1e-2);
+  EXPECT_EQ(high->next, 1e-2);
+  EXPECT_FALSE(edge_of(axis, 1e-2, 0));
+}
+
+TEST(Grid, NeitherWordsNorTwoNumbersHaveAnEdge) {
+  EXPECT_FALSE(edge_of({"init", {"random", "first", "k-means++"}}, "random", 0));
+  EXPECT_FALSE(edge_of({"shards", {1, 2, "auto"}}, 1, 0));
+  EXPECT_FALSE(edge_of({"l2", {1e-4, 1e-2}}, 1e-4, 0));
+}
+
+TEST(Grid, BelowTheLeastValueThereIsNoEdge) {
+  const Axis axis{"l2", {0.0, 1e-4, 1e-2}};
+  EXPECT_FALSE(edge_of(axis, 0.0, 0));
+  EXPECT_TRUE(edge_of(axis, 1e-2, 0));
+  EXPECT_FALSE(edge_of({"n_clusters", {2, 3, 4}}, 2, 2));
+}
+
 }  // namespace
 }  // namespace meanwhile::tune

@@ -195,7 +195,8 @@ std::string Tune::table_text(const tune::TuneResult& result) const {
   return in_columns(rows, numbers);
 }
 
-// "best: n_clusters 15, with the highest silhouette; inertia bends most there, too".
+// "best: n_clusters 15, with the highest silhouette; inertia bends most there, too", and
+// a line for each parameter whose best value is the last one that was tried in a direction.
 std::string Tune::verdict(const tune::TuneResult& result) const {
   std::string values;
   for (const auto& [name, value] : result.candidates[result.best].parameters.items()) {
@@ -210,7 +211,12 @@ std::string Tune::verdict(const tune::TuneResult& result) const {
                 ? "; inertia bends most there, too"
                 : fmt::format("; inertia bends most at {}", elbow.at("n_clusters").dump());
   }
-  return text + "\n";
+  text += "\n";
+  for (const tune::Edge& edge : result.edges) {
+    text += fmt::format("best {} is the {} tried: try {} ones\n", edge.name,
+                        edge.largest ? "largest" : "smallest", edge.largest ? "larger" : "smaller");
+  }
+  return text;
 }
 
 int Tune::run(const Context& context) {
