@@ -184,6 +184,26 @@ def check_train_on_the_server(box):
     expect_equal(found)
 
 
+def check_rows_dealt_by_content(box):
+    """The order of rows and the way they came to the server make no difference; the deal makes one."""
+    lines = (box / "rows.libsvm").read_text().splitlines(keepends=True)
+    lines += lines[:200]
+    (box / "rows.libsvm").write_text("".join(lines))
+    (box / "turned.libsvm").write_text("".join(reversed(lines)))
+    job = "logistic {} --max-iter 12 --shards 9 --deal {}"
+    turned = job.format("turned.libsvm", "content")
+    found = {"threads": box.on_threads(job.format("rows.libsvm", "content")),
+             "submitted": all_the_way(box, turned, None, "submitted")}
+    result = box.json(f"train {turned} --runtime storage --store {box.at('train')} --workers 3 --quiet --out trained")
+    found["trained"] = result["model_sha256"]
+    expect_equal(found)
+    for name in ("on-threads", "submitted", "trained"):
+        record = box.record(name)
+        expect(record["deal"] == "content" and record["data"]["rows"] == 800, f"{name}: {record}")
+    expect(box.record("on-threads")["data"]["dealt_rows"] == 600, "equal rows are not one")
+    expect(box.on_threads(job.format("rows.libsvm", "blocks")) != found["threads"], "the deal changes no model")
+
+
 def check_tables(box):
     found = {"threads": box.on_threads(TABLES), "azure": all_the_way(box, TABLES, None, "tables")}
     expect_equal(found)
