@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/base/version.h"
 #include "meanwhile/data/table/schema.h"
@@ -79,6 +80,14 @@ Json provenance(std::span<const MergeInput> models, std::span<const double> weig
 void refuse_merge(const MergeInput& one, const MergeInput& other, const std::string& why) {
   throw Error(ErrorKind::kInput, "{} and {} cannot be merged: {}", one.path.string(),
               other.path.string(), why);
+}
+
+void check_widths(const MergeInput& one, const Width& width, const MergeInput& other,
+                  const Width& other_width) {
+  if (other_width.cols == width.cols || (other_width.open && width.open)) return;
+  refuse_merge(one, other,
+               fmt::format("the first has {}, the second {}", base::counted(width.cols, "column"),
+                           other_width.cols));
 }
 
 MergedModel merge_models(std::span<const MergeInput> models) {

@@ -72,19 +72,18 @@ MergedParts merge_kmeans(std::span<const MergeInput> models) {
   MergedParts merged;
   kmeans::Model points;
   std::int64_t n_clusters = 0;
+  std::vector<kmeans::Model> loaded;
   for (const MergeInput& input : models) {
-    const kmeans::Model model = kmeans::load_model(*input.file);
-    if (points.cols == 0) {
-      points.cols = model.cols;
-      points.metric = model.metric;
-    }
-    if (model.cols != points.cols) {
-      refuse_merge(models.front(), input,
-                   fmt::format("the first has {}, the second {}",
-                               base::counted(points.cols, "column"), model.cols));
-    }
-    if (model.metric != points.metric) refuse_merge(models.front(), input, "their metrics differ");
+    const kmeans::Model& model = loaded.emplace_back(kmeans::load_model(*input.file));
+    const kmeans::Model& first = loaded.front();
+    check_widths(models.front(), {first.cols, first.open}, input, {model.cols, model.open});
+    if (model.metric != first.metric) refuse_merge(models.front(), input, "their metrics differ");
     n_clusters = std::max(n_clusters, model.n_clusters);
+    points.cols = std::max(points.cols, model.cols);
+  }
+  points.metric = loaded.front().metric;
+  for (const kmeans::Model& narrow : loaded) {
+    const kmeans::Model model = kmeans::widened(narrow, points.cols);
     const auto D = static_cast<std::ptrdiff_t>(model.cols);
     for (std::size_t k = 0; k < model.counts.size(); ++k) {
       if (!(model.counts[k] > 0)) continue;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
 #include "meanwhile/learn/linear/model.h"
 #include "meanwhile/learn/merge_parts.h"
@@ -17,10 +16,8 @@ std::vector<std::string> class_labels(const linear::Model& model) {
   return labels;
 }
 
-// Whether its columns go on without end: a libsvm file has as many as its largest index, so that
-// parts of one set of data differ. A column beyond a part was 0 in all of its rows.
-bool is_open(const linear::Model& model) {
-  return model.first_column == 1 && model.feature_names.empty();
+Width width_of(const linear::Model& model) {
+  return {model.cols, model.first_column == 1 && model.feature_names.empty()};
 }
 
 // Weights of 0 for columns beyond those of the model.
@@ -33,11 +30,7 @@ void widen(linear::Model& model, std::int64_t cols) {
 void check_fits(const MergeInput& one, const linear::Model& first, const MergeInput& other,
                 const linear::Model& model) {
   if (model.loss.loss != first.loss.loss) refuse_merge(one, other, "their losses differ");
-  if (model.cols != first.cols && !(is_open(first) && is_open(model))) {
-    refuse_merge(one, other,
-                 fmt::format("the first has {}, the second {}", base::counted(first.cols, "column"),
-                             model.cols));
-  }
+  check_widths(one, width_of(first), other, width_of(model));
   if (model.feature_names != first.feature_names) {
     refuse_merge(one, other, "their columns have different names");
   }

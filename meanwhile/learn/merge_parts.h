@@ -25,9 +25,22 @@ struct MergedParts {
 [[noreturn]] void refuse_merge(const MergeInput& one, const MergeInput& other,
                                const std::string& why);
 
+// The number of columns of a model; open: they go on without end. A libsvm file has as many as its
+// largest index, so that parts of one set of data differ: a column beyond a part was 0 in all of
+// its rows.
+struct Width {
+  std::int64_t cols = 0;
+  bool open = false;
+};
+
+// THROWS Error(kInput) unless both models have as many columns, or both are open.
+void check_widths(const MergeInput& one, const Width& width, const MergeInput& other,
+                  const Width& other_width);
+
 // The centres of all models are points that weigh the rows behind them. The two that add least
 // inertia become one, until as many are left as the largest model has; then Lloyd's rounds over
 // these points move the centres until none moves. A pure function of the models and their order.
+// Models of libsvm files may have different numbers of columns: centres are 0 in those beyond.
 MergedParts merge_kmeans(std::span<const MergeInput> models);
 
 // The mean of weights and intercepts, each model weighing the rows it was learned from: one-shot

@@ -52,7 +52,7 @@ class Merging : public testing::Test {
   }
 
   void add_kmeans(std::vector<double> centers, std::vector<double> counts,
-                  const std::string& metric = "euclidean") {
+                  const std::string& metric = "euclidean", const Json& about = Json::object()) {
     const auto K = static_cast<std::int64_t>(counts.size());
     const auto D = static_cast<std::int64_t>(centers.size()) / K;
     kmeans::Parameters parameters;
@@ -60,7 +60,7 @@ class Merging : public testing::Test {
     Json json = kmeans::to_json(parameters);
     json["metric"] = metric;
     add("kmeans", {{"centers", {{K, D}, centers}}, {"counts", {{K}, counts}}}, json, Json::object(),
-        Json::object());
+        about);
   }
 
   void add_linear(const std::string& learner, std::vector<double> weights,
@@ -100,6 +100,19 @@ TEST_F(Merging, ColumnsThatOneLibsvmFileLacksWeighNothingThere) {
   add_linear("logistic", {1, 2}, {4}, 40, {{"classes", {-1, 1}}});
   EXPECT_THAT(input_error_of([&] { merged(); }),
               HasSubstr("the first has 3 columns, the second 2"));
+}
+
+TEST_F(Merging, CentresAreZeroInColumnsThatOneLibsvmFileLacks) {
+  const Json libsvm = {{"first_column", 1}};
+  add_kmeans({4, 20}, {10, 10}, "euclidean", libsvm);
+  add_kmeans({0, 8, 0, 24, 0, 4}, {30, 10}, "euclidean", libsvm);
+  const data::SafetensorsFile file = merged();
+  EXPECT_EQ(file.tensor("centers").shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_THAT(values_of(file, "centers"),
+              Pointwise(DoubleNear(1e-12), std::vector<double>{1, 6, 0, 22, 0, 2}));
+  EXPECT_THAT(values_of(file, "counts"), testing::ElementsAre(40, 20));
+  add_kmeans({0, 1, 2, 3}, {4, 4});  // columns that have an end
+  EXPECT_THAT(input_error_of([&] { merged(); }), HasSubstr("the first has 1 column, the second 2"));
 }
 
 TEST_F(Merging, CentresOfOneClusterAreTheirWeightedMean) {

@@ -50,7 +50,10 @@ class KMeansModel final : public learn::Model, public ModelTables {
   }
   Json evaluate(const data::Dataset& data, base::Threads threads,
                 const Measuring& measuring) const override {
-    return kmeans::measure(model_, data, threads, measuring.silhouette_sample, measuring.seed);
+    const std::int64_t cols = data::cols(data.x);
+    const bool is_wider = model_.open && data.counts_from_one && cols > model_.cols;
+    return kmeans::measure(is_wider ? widened(model_, cols) : model_, data, threads,
+                           measuring.silhouette_sample, measuring.seed);
   }
   Json describe() const override {
     const auto empty = std::count(model_.counts.begin(), model_.counts.end(), 0.0);

@@ -104,6 +104,7 @@ void KMeans::attach(const Attachment& attachment) {
   }
   job_ = attachment;
   model_.cols = cols;
+  model_.open = data.counts_from_one;
   if (given_centers_) starts_ = 1;
   if (starts_ == 0) starts_ = starts(parameters_, rows, attachment.part->stored);
   std::vector<data::RowRange> here;

@@ -37,6 +37,17 @@ void for_blocks(std::int64_t begin, std::int64_t end, base::Threads threads, con
 
 }  // namespace
 
+Model widened(const Model& model, std::int64_t cols) {
+  Model wide = model;
+  wide.cols = cols;
+  wide.centers.clear();
+  for (auto center = model.centers.begin(); center != model.centers.end(); center += model.cols) {
+    wide.centers.insert(wide.centers.end(), center, center + model.cols);
+    wide.centers.resize(wide.centers.size() + static_cast<std::size_t>(cols - model.cols), 0.0);
+  }
+  return wide;
+}
+
 Assignment assign(const Model& model, const data::Dataset& data, base::Threads threads) {
   check_columns(model, data);
   const auto rows = static_cast<std::size_t>(data::rows(data.x));

@@ -21,7 +21,14 @@ struct Model {
   std::int64_t n_clusters = 0, cols = 0;
   std::vector<double> centers;  // n_clusters x cols, row-major; unit length under cosine
   std::vector<double> counts;   // weight of the rows that made each centre; 0: an empty cluster
+  // Rows may have more columns, and those it was made from were 0 there: libsvm files have as many
+  // as their largest index.
+  bool open = false;
 };
+
+// The same centres in a space of `cols` columns, 0 in those that are added. REQUIRES: model.cols
+// <= cols.
+Model widened(const Model& model, std::int64_t cols);
 
 // THROWS Error(kInput) when the file is not a k-means model.
 Model load_model(const data::SafetensorsFile& file);

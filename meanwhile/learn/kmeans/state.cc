@@ -114,6 +114,7 @@ State KMeans::state() const {
                     {"ended", progress_.ended},      {"given_centers", given_centers_},
                     {"best_ended", best_.ended},     {"starts", starts_}};
   if (seeding_ != nullptr) state.progress["seeding"] = seeding_->numbers();
+  if (model_.open) state.about["first_column"] = 1;
   return state;
 }
 
@@ -178,6 +179,9 @@ Model load_model(const data::SafetensorsFile& file) {
   model.cols = learned.cols;
   model.centers = std::move(learned.centers);
   model.counts = std::move(learned.counts);
+  if (file.metadata().contains("about")) {
+    model.open = base::count_or(metadata_json(file, "about", kWhat), "first_column", 0) == 1;
+  }
   return model;
 }
 
