@@ -4,7 +4,7 @@
 
 #include "meanwhile/runtime/storage/shard_memories.h"
 #include "test/runtime/memory_learner.h"
-#include "test/runtime/simulator.h"
+#include "test/runtime/survival.h"
 
 namespace meanwhile::runtime {
 namespace {
@@ -12,55 +12,18 @@ namespace {
 TEST(ShardMemory, GivesTheBitsOfTheSerialLoopForEveryNumberOfShardsAndWorkers) {
   for (const int shards : {1, 3, 9}) {
     const Job job = memory_job(20, shards);
-    for (const int workers : {1, 3}) {
-      SCOPED_TRACE(fmt::format("{} shards, {} workers", shards, workers));
-      Place place;
-      const JobRecord record = job.submit(place, 2).job;
-      Workers all(record);
-      for (int w = 0; w < workers; ++w) {
-        all.start(place.open(), quick(fmt::format("w{}", w), 1 + w % 2), job.make());
-      }
-      all.join();
-      for (std::size_t w = 0; w < all.size(); ++w) EXPECT_EQ(all[w].error, "");
-      expect_result(place, job, record);
-    }
+    expect_result_of_workers(job, {1});
+    expect_result_of_workers(job, {1, 2, 1});
   }
 }
 
-// Every worker goes without notice after some calls of the store; another comes.
 TEST(ShardMemory, SurvivesAHundredKillsAtAnyCall) {
-  const SimJob job(memory_job(30, 9));
-  SimPlan plan;
-  plan.workers = 3;
-  plan.deaths = 8;
-  plan.work_s = 0.02;
-  std::int64_t deaths = 0;
-  for (plan.seed = 1; deaths < 100; ++plan.seed) {
-    SCOPED_TRACE(fmt::format("seed {}", plan.seed));
-    ASSERT_LT(plan.seed, 60u) << "workers do not die";
-    const Simulation run = simulate(job, plan);
-    ASSERT_EQ(run.model, job.job.expected);
-    ASSERT_EQ(run.memory, job.job.expected_memory);
-    ASSERT_EQ(run.findings, std::vector<std::string>());
-    deaths += run.counts.kills;
-  }
+  expect_result_through_a_hundred_kills(SimJob(memory_job(30, 9)));
 }
 
-// At every call in turn, so that no place of the save or the replay is left out.
+// Saves and replays included.
 TEST(ShardMemory, SurvivesTheDeathOfAWorkerAtEveryCallOfAnEarlyRound) {
-  const SimJob job(memory_job(12, 4));
-  SimPlan plan;
-  plan.seed = 1;
-  plan.workers = 2;
-  plan.deaths = 1;
-  plan.work_s = 0.02;
-  for (plan.calls = 5; plan.calls < 160; plan.calls += 3) {
-    SCOPED_TRACE(fmt::format("after {} calls", plan.calls));
-    const Simulation run = simulate(job, plan);
-    ASSERT_EQ(run.model, job.job.expected);
-    ASSERT_EQ(run.memory, job.job.expected_memory);
-    ASSERT_EQ(run.findings, std::vector<std::string>());
-  }
+  expect_result_through_a_death_at_every_call(SimJob(memory_job(12, 4)), 160);
 }
 
 // Threads, a directory, and machines that lose their network.

@@ -6,7 +6,7 @@
 
 #include "meanwhile/runtime/storage/table_step.h"
 #include "test/expect_error.h"
-#include "test/runtime/simulator.h"
+#include "test/runtime/survival.h"
 
 namespace meanwhile::runtime {
 namespace {
@@ -22,17 +22,9 @@ TEST(TablesAtAStore, GiveTheBitsOfThreadsForEveryNumberOfShardsAndWorkers) {
   for (const int shards : {1, 2, 7, 12}) {
     for (const bool remembers : {false, true}) {
       const Job job = words_job(4, shards, remembers);
-      for (int workers = 1; workers <= 4; ++workers) {
-        SCOPED_TRACE(fmt::format("{} shards, {} workers", shards, workers));
-        Place place;
-        const JobRecord record = job.submit(place, 2).job;
-        Workers all(record);
-        for (int w = 0; w < workers; ++w) {
-          all.start(place.open(), quick(fmt::format("w{}", w), 1 + w % 2), job.make());
-        }
-        all.join();
-        for (std::size_t w = 0; w < all.size(); ++w) EXPECT_EQ(all[w].error, "");
-        expect_result(place, job, record);
+      for (const std::vector<int>& threads :
+           {std::vector{1}, std::vector{1, 2}, std::vector{1, 2, 1}, std::vector{1, 2, 1, 2}}) {
+        expect_result_of_workers(job, threads);
       }
     }
   }
@@ -52,41 +44,15 @@ TEST(TablesAtAStore, NeedNoMemoryForTheTable) {
   expect_result(place, job, record);
 }
 
-// Every worker goes without notice after some calls of the store; another comes.
 TEST(TablesAtAStore, SurviveAHundredKillsAtAnyCall) {
   for (const bool remembers : {false, true}) {
-    const SimJob job(words_job(9, 9, remembers));
-    SimPlan plan;
-    plan.workers = 3;
-    plan.deaths = 8;
-    plan.work_s = 0.02;
-    std::int64_t deaths = 0;
-    for (plan.seed = 1; deaths < 100; ++plan.seed) {
-      SCOPED_TRACE(fmt::format("seed {}, {}", plan.seed, job.job.kind.name));
-      ASSERT_LT(plan.seed, 60u) << "workers do not die";
-      const Simulation run = simulate(job, plan);
-      ASSERT_EQ(run.model, job.job.expected);
-      ASSERT_EQ(run.memory, job.job.expected_memory);
-      ASSERT_EQ(run.findings, std::vector<std::string>());
-      deaths += run.counts.kills;
-    }
+    expect_result_through_a_hundred_kills(SimJob(words_job(9, 9, remembers)));
   }
 }
 
-// At every call in turn, so that no place between work, deltas, slices and update is left out.
+// Work, deltas, slices and the update included.
 TEST(TablesAtAStore, SurviveTheDeathOfAWorkerAtEveryCallOfAnEarlyRound) {
-  const SimJob job(words_job(3, 4));
-  SimPlan plan;
-  plan.seed = 1;
-  plan.workers = 2;
-  plan.deaths = 1;
-  plan.work_s = 0.02;
-  for (plan.calls = 5; plan.calls < 200; plan.calls += 3) {
-    SCOPED_TRACE(fmt::format("after {} calls", plan.calls));
-    const Simulation run = simulate(job, plan);
-    ASSERT_EQ(run.model, job.job.expected);
-    ASSERT_EQ(run.findings, std::vector<std::string>());
-  }
+  expect_result_through_a_death_at_every_call(SimJob(words_job(3, 4)), 200);
 }
 
 TEST(TablesAtAStore, DamagedDeltasAreMadeAgain) {

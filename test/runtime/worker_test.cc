@@ -4,28 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "test/runtime/jobs.h"
+#include "test/runtime/survival.h"
 
 namespace meanwhile::runtime {
 namespace {
 
 void run(const Job& job, int workers, int threads) {
-  SCOPED_TRACE(fmt::format("{}, {} shards, {} workers of {} threads", job.kind.name,
-                           job.part.shards.size(), workers, threads));
-  Place place;
-  const JobRecord record = job.submit(place, 2).job;
-  Workers all(record);
-  for (int w = 0; w < workers; ++w) {
-    all.start(place.open(), quick(fmt::format("w{}", w), threads), job.make());
-  }
-  all.join();
-  for (std::size_t w = 0; w < all.size(); ++w) {
-    EXPECT_EQ(all[w].error, "");
-    EXPECT_EQ(all[w].result.ending, Ending::kDone);
-    EXPECT_EQ(all[w].result.ended.value("model_sha256", ""), job.expected);
-    EXPECT_EQ(all[w].result.rounds, job.rounds);
-  }
-  expect_result(place, job, record);
+  expect_result_of_workers(job, std::vector<int>(static_cast<std::size_t>(workers), threads));
 }
 
 TEST(Worker, GivesTheBitsOfTheLoopOfThreadsForEveryNumberOfShardsAndWorkers) {
