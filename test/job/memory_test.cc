@@ -2,19 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
-#include <functional>
-#include <optional>
-#include <thread>
 #include <vector>
 
 #include "meanwhile/job/memory_files.h"
 #include "meanwhile/job/train.h"
-#include "meanwhile/transport/threads.h"
 #include "test/expect_error.h"
 #include "test/job/memory_learner.h"
 #include "test/job/toy_learner.h"
+#include "test/job/train_together.h"
 
 namespace meanwhile::job {
 namespace {
@@ -25,61 +21,15 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kRounds = 7;
 constexpr int kShards = 5;
 
-struct How {
-  int workers = 1;  // processes
-  int threads = 2;
-  Exchange exchange = Exchange::kAllreduce;
-};
+std::vector<Way> all_ways() { return {{1, 1}, {1, 3}, {2, 1}, {3, 2, Exchange::kTree}, {8, 1}}; }
 
-std::vector<How> all_ways() { return {{1, 1}, {1, 3}, {2, 1}, {3, 2, Exchange::kTree}, {8, 1}}; }
+std::unique_ptr<learn::RoundLearner> make_learner() {
+  return std::make_unique<MemoryLearner>(kRounds);
+}
 
-// Trains in one run directory on several workers. `stop_after`: rounds of this call; 0: all.
-TrainResult train_on(const data::Dataset& data, const How& how, RunDirectory* run,
-                     std::int64_t stop_after = 0, double checkpoint_seconds = 1e9) {
-  const data::Part part = data::whole(data, kShards, 3, 1);
-  std::optional<fs::path> state;
-  try {
-    if (run != nullptr) state = run->newest_state();
-  } catch (const base::Error&) {  // a new run
-  }
-  transport::ThreadGroup group(how.workers, 20);
-  std::atomic<bool> stop = false;
-  std::vector<TrainResult> results(static_cast<std::size_t>(how.workers));
-  std::vector<std::exception_ptr> failures(results.size());
-  std::vector<std::jthread> threads;
-  for (int rank = 0; rank < how.workers; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        MemoryLearner learner(kRounds);
-        TrainOptions options{.threads = how.threads,
-                             .seed = 3,
-                             .checkpoint_seconds = checkpoint_seconds,
-                             .transport = how.workers == 1 ? nullptr : &group.member(rank),
-                             .exchange = how.exchange};
-        if (state) {
-          const data::SafetensorsFile file(*state);
-          learner.restore(file);
-          options.rounds_done = rounds_of(file);
-          options.resumed_from = *state;
-        }
-        results[static_cast<std::size_t>(rank)] =
-            train(learner, part, options, rank == 0 ? run : nullptr, &stop,
-                  [&, begun = options.rounds_done](const RoundEvent& event) {
-                    if (rank == 0 && event.round - begun == stop_after) stop = true;
-                  });
-      } catch (...) {
-        failures[static_cast<std::size_t>(rank)] = std::current_exception();
-      }
-    });
-  }
-  threads.clear();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-  for (const TrainResult& result : results) {
-    EXPECT_EQ(result.model_sha256, results[0].model_sha256);
-  }
-  return results[0];
+TrainResult train_on(const data::Dataset& data, const Way& way, RunDirectory* run,
+                     const Until& until = {}) {
+  return train_together(make_learner, data::whole(data, kShards, 3, 1), way, run, until);
 }
 
 std::string expected_model(const data::Dataset& data) {
@@ -93,38 +43,26 @@ std::size_t entries_in(const fs::path& folder) {
 TEST(Memory, GivesTheSameBitsForEveryNumberOfThreadsAndWorkers) {
   const data::Dataset data = toy_data(503, 1);
   const std::string expected = expected_model(data);
-  for (const How& how : all_ways()) {
-    EXPECT_EQ(train_on(data, how, nullptr).model_sha256, expected) << how.workers << " workers";
+  for (const Way& way : all_ways()) {
+    EXPECT_EQ(train_on(data, way, nullptr).model_sha256, expected) << way.workers << " workers";
   }
 }
 
 TEST(Memory, IsResumedToTheSameBitsAfterAnInterruptInEveryRound) {
-  const data::Dataset data = toy_data(503, 1);
-  const std::string expected = expected_model(data);
-  const std::vector<How> ways = all_ways();
-  for (std::int64_t round = 1; round < kRounds - 1; ++round) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      SCOPED_TRACE(fmt::format("round {}, {} workers", round, ways[i].workers));
-      RunDirectory run = RunDirectory::create(fresh_path("run"));
-      EXPECT_TRUE(train_on(data, ways[i], &run, round).interrupted);
-      // Another number of workers, and another exchange, go on.
-      const TrainResult result = train_on(data, ways[(i + 2) % ways.size()], &run);
-      EXPECT_EQ(result.model_sha256, expected);
-      EXPECT_EQ(result.rounds, kRounds);
-    }
-  }
+  const data::Part part = data::whole(toy_data(503, 1), kShards, 3, 1);
+  expect_same_model_after_interrupts(make_learner, part, all_ways(), kRounds);
 }
 
 TEST(Memory, IsResumedFromEveryCheckpointThatAnotherFollowed) {
   const data::Dataset data = toy_data(503, 1);
   const std::string expected = expected_model(data);
   RunDirectory run = RunDirectory::create(fresh_path("run"));
-  train_on(data, {2, 1}, &run, 3, 0);  // all stop after the round that follows
+  train_on(data, {2, 1}, &run, {3, 0});  // all stop after the round that follows
   const fs::path folder = run.path() / "checkpoints";
   EXPECT_EQ(entries_in(folder), 4u) << "two states, each with its memory";
   EXPECT_EQ(entries_in(folder / "round-00000004.memory"), static_cast<std::size_t>(kShards));
   fs::remove(folder / "round-00000004.safetensors");  // as if it was killed before the state
-  EXPECT_EQ(train_on(data, {3, 1}, &run, 0, 0).model_sha256, expected);
+  EXPECT_EQ(train_on(data, {3, 1}, &run, {0, 0}).model_sha256, expected);
   EXPECT_FALSE(fs::exists(folder));
   EXPECT_EQ(entries_in(run.path() / "model.memory"), static_cast<std::size_t>(kShards));
 }
@@ -170,7 +108,7 @@ std::string refusal(const data::Dataset& data, RunDirectory& run) {
 TEST(Memory, ThatIsMissingOrForeignIsRefused) {
   const data::Dataset data = toy_data(300, 1);
   RunDirectory run = RunDirectory::create(fresh_path("run"));
-  train_on(data, {1, 1}, &run, 3, 0);
+  train_on(data, {1, 1}, &run, {3, 0});
   const fs::path folder = run.path() / "checkpoints/round-00000003.memory";
   const fs::path before = run.path() / "checkpoints/round-00000002.memory";
   const auto overwrite = fs::copy_options::overwrite_existing;

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "test/expect_error.h"
 #include "test/job/table_learner.h"
 #include "test/job/toy_learner.h"
+#include "test/job/train_together.h"
 
 namespace meanwhile::job {
 namespace {
@@ -29,64 +28,17 @@ constexpr std::int64_t kTableRounds = 3, kWords = 90;
 constexpr std::int32_t kColumns = 5;
 constexpr int kTableShards = 7;
 
-struct Way {
-  int workers = 1;
-  int threads = 1;
-  Exchange exchange = Exchange::kAllreduce;
-  std::int64_t memory_limit_bytes = 0;
-};
-
 std::vector<Way> all_table_ways() {
   return {{1, 1}, {1, 3}, {2, 1, Exchange::kAllreduce, 8 * 4096}, {3, 2, Exchange::kTree}, {8, 1}};
 }
 
+std::unique_ptr<learn::RoundLearner> make_learner() {
+  return std::make_unique<TableLearner>(TableParameters{kTableRounds, kWords, kColumns, true});
+}
+
 TrainResult train_tables(const data::Dataset& data, const Way& way, RunDirectory* run,
-                         std::int64_t stop_after = 0, double checkpoint_seconds = 1e9) {
-  const data::Part part = data::whole(data, kTableShards, 3, 1);
-  std::optional<fs::path> state;
-  try {
-    if (run != nullptr) state = run->newest_state();
-  } catch (const base::Error&) {  // a new run
-  }
-  transport::ThreadGroup group(way.workers, 20);
-  std::atomic<bool> stop = false;
-  std::vector<TrainResult> results(static_cast<std::size_t>(way.workers));
-  std::vector<std::exception_ptr> failures(results.size());
-  std::vector<std::jthread> threads;
-  for (int rank = 0; rank < way.workers; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        TableLearner learner({kTableRounds, kWords, kColumns, true});
-        TrainOptions options{.threads = way.threads,
-                             .seed = 3,
-                             .checkpoint_seconds = checkpoint_seconds,
-                             .memory_limit_bytes = way.memory_limit_bytes,
-                             .transport = way.workers == 1 ? nullptr : &group.member(rank),
-                             .exchange = way.exchange};
-        if (state) {
-          const data::SafetensorsFile file(*state);
-          learner.restore(file);
-          options.rounds_done = learner.rounds;
-          options.resumed_from = *state;
-        }
-        results[static_cast<std::size_t>(rank)] =
-            train(learner, part, options, rank == 0 ? run : nullptr, &stop,
-                  [&, begun = options.rounds_done](const RoundEvent& event) {
-                    if (rank == 0 && event.round - begun == stop_after) stop = true;
-                  });
-      } catch (...) {
-        failures[static_cast<std::size_t>(rank)] = std::current_exception();
-      }
-    });
-  }
-  threads.clear();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-  for (const TrainResult& result : results) {
-    EXPECT_EQ(result.model_sha256, results[0].model_sha256);
-  }
-  return results[0];
+                         const Until& until = {}) {
+  return train_together(make_learner, data::whole(data, kTableShards, 3, 1), way, run, until);
 }
 
 TEST(Tables, GiveTheSameBitsForEveryNumberOfThreadsAndWorkers) {
@@ -100,19 +52,8 @@ TEST(Tables, GiveTheSameBitsForEveryNumberOfThreadsAndWorkers) {
 }
 
 TEST(Tables, AreResumedToTheSameBitsAfterAnInterruptInEveryRound) {
-  const data::Dataset data = word_data(kWords);
-  const std::string expected = train_tables(data, {1, 1}, nullptr).model_sha256;
-  const std::vector<Way> ways = all_table_ways();
-  for (std::int64_t round = 1; round < kTableRounds - 1; ++round) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      SCOPED_TRACE(fmt::format("round {}, {} workers", round, ways[i].workers));
-      RunDirectory run = RunDirectory::create(fresh_path("run"));
-      EXPECT_TRUE(train_tables(data, ways[i], &run, round).interrupted);
-      const TrainResult result = train_tables(data, ways[(i + 2) % ways.size()], &run);
-      EXPECT_EQ(result.model_sha256, expected);
-      EXPECT_EQ(result.rounds, kTableRounds);
-    }
-  }
+  const data::Part part = data::whole(word_data(kWords), kTableShards, 3, 1);
+  expect_same_model_after_interrupts(make_learner, part, all_table_ways(), kTableRounds);
 }
 
 // The counts again, with a map and one loop.
@@ -159,7 +100,7 @@ TEST(Tables, HoldWhatOneLoopCounts) {
 TEST(Tables, ThatAreMissingOrForeignAreRefused) {
   const data::Dataset data = word_data(kWords);
   RunDirectory run = RunDirectory::create(fresh_path("run"));
-  train_tables(data, {2, 1}, &run, 1, 0);
+  train_tables(data, {2, 1}, &run, {1, 0});
   const fs::path state = run.newest_state();
   fs::path folder = state;
   folder.replace_extension(".memory");
