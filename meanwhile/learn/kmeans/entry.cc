@@ -50,10 +50,12 @@ class KMeansModel final : public learn::Model, public ModelTables {
   }
   Json evaluate(const data::Dataset& data, base::Threads threads,
                 const Measuring& measuring) const override {
+    const auto measured = [&](const kmeans::Model& model) {
+      return kmeans::measure(model, data, threads, measuring.silhouette_sample, measuring.seed);
+    };
     const std::int64_t cols = data::cols(data.x);
     const bool is_wider = model_.open && data.counts_from_one && cols > model_.cols;
-    return kmeans::measure(is_wider ? widened(model_, cols) : model_, data, threads,
-                           measuring.silhouette_sample, measuring.seed);
+    return is_wider ? measured(widened(model_, cols)) : measured(model_);
   }
   Json describe() const override {
     const auto empty = std::count(model_.counts.begin(), model_.counts.end(), 0.0);
