@@ -46,6 +46,9 @@ class LaggedLearner final : public RoundLearner {
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override { return learner_->cost(shape); }
   std::vector<Stretch> course(const Shape& shape) const override { return learner_->course(shape); }
+  double memory_bytes(const Shape& shape, const Division& division) const override {
+    return learner_->memory_bytes(shape, division);
+  }
 
   // THROWS what the learner throws; Error(kInput) when a total that waits is of another shape.
   void attach(const Attachment& attachment) override;

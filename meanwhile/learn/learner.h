@@ -44,6 +44,8 @@ struct Shape {
   std::vector<std::pair<int, data::Spread>> spread = {};
   // Graphs: the part of all edges by which one shard may exceed its share.
   double uneven = 0;
+  // Counts, such as those of words: their sum; 0 where it is not known.
+  double total = 0;
 
   // Between numbers that are known, along their logarithms; all workers where nothing is known.
   double copies_at(int workers) const;
@@ -68,6 +70,12 @@ struct Cost {
   // columns of the data, and on how many outputs (clusters, classes) each row is compared with.
   std::string kernel = {};
   double outputs = 1;
+};
+// How a job is divided, as far as memory depends on it.
+struct Division {
+  int workers = 1;  // processes
+  int threads = 1;  // of each
+  int shards = 8;
 };
 // Rounds that are alike.
 struct Stretch {
@@ -114,6 +122,11 @@ class Learner {
   // The rounds to come, at most, in order.
   virtual std::vector<Stretch> course(const Shape& shape) const {
     return {{Phase::kTrain, static_cast<double>(rounds_left()), cost(shape)}};
+  }
+  // Bytes at the peak of the worker that has most shards, without its rows and without what every
+  // process takes; 0 where that is not known. May be asked before any data is attached.
+  virtual double memory_bytes(const Shape& /*shape*/, const Division& /*division*/) const {
+    return 0;
   }
 };
 

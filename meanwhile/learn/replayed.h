@@ -44,6 +44,9 @@ class ReplayedLearner final : public RoundLearner {
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override { return learner_->cost(shape); }
   std::vector<Stretch> course(const Shape& shape) const override { return learner_->course(shape); }
+  double memory_bytes(const Shape& shape, const Division& division) const override {
+    return learner_->memory_bytes(shape, division);
+  }
 
   void attach(const Attachment& attachment) override;
   exchange::UpdateShape update_shape() const override;

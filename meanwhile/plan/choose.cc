@@ -140,6 +140,7 @@ Job with_rows(Job job, std::int64_t rows) {
   job.shape.stored =
       static_cast<std::int64_t>(std::llround(static_cast<double>(job.shape.stored) * factor));
   job.shape.rows = rows;
+  job.shape.total *= factor;
   job.load_bytes *= factor;
   for (learn::Stretch& stretch : job.course) {
     stretch.round.flops *= factor;

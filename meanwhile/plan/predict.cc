@@ -5,6 +5,7 @@
 
 #include "meanwhile/base/counted.h"
 #include "meanwhile/base/error.h"
+#include "meanwhile/data/deal.h"
 #include "meanwhile/exchange/allreduce.h"
 #include "meanwhile/exchange/mirrors.h"
 #include "meanwhile/exchange/tree.h"
@@ -182,6 +183,33 @@ double load_seconds(const Machine& machine, const Job& job, const Setting& setti
   return share * bytes * per_byte(machine.storage->read, machine.storage->aggregate, workers);
 }
 
+// A worker at a store also holds blobs that wait for the store, which depends on its speed: no
+// learner says anything of that.
+double peak_bytes(const Job& job, const Setting& setting, int workers) {
+  constexpr double kProgram = 16e6, kRank = 24e6;  // code, libraries, MPI
+  constexpr double kWhileDealt = 3;  // rows of a rank: as read, on their way and as dealt
+  if (!job.memory || setting.medium == Medium::kStorage) return 0;
+  const learn::Shape& shape = job.shape;
+  const bool threads = setting.medium == Medium::kMemory;
+  const double row_bytes = shape.sparse ? 8 : 4.0 * static_cast<double>(shape.cols);
+  const double rows = row_bytes * static_cast<double>(shape.rows) +
+                      (shape.sparse ? 8 * static_cast<double>(shape.stored) : 0);
+  learn::Division division;
+  division.workers = threads ? 1 : workers;
+  division.threads = threads ? workers : setting.threads;
+  // The default of training, which depends on the data alone.
+  division.shards = setting.shards > 0
+                        ? setting.shards
+                        : data::default_shards(static_cast<std::int64_t>(std::min(rows, 1e18)));
+  const double learner = job.memory(shape, division);
+  if (learner <= 0) return 0;
+  if (division.workers == 1) return kProgram + rows + learner;
+  Setting dealt = setting;
+  dealt.shards = division.shards;
+  const double mine = rows * largest_share(dealt, workers);
+  return kRank + std::max(kWhileDealt * mine, mine + learner);
+}
+
 double price_of(const Price& price, int processes, double seconds, double requests) {
   const double billed = price.billed_seconds > 0
                             ? std::ceil(seconds / price.billed_seconds) * price.billed_seconds
@@ -239,6 +267,7 @@ Point predict(const Machine& machine, const Job& job, const Setting& setting, in
   point.workers = workers;
   point.processes = processes_of(machine, setting, workers);
   point.by = setting.exchange;
+  point.memory_bytes = peak_bytes(job, setting, workers);
   double train_requests = 0;
   point.load = machine.start + load_seconds(machine, job, setting, workers);
   for (const learn::Stretch& stretch : job.course) {

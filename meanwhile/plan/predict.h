@@ -8,6 +8,7 @@
 // apart.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct Job {
   learn::Shape shape;
   std::vector<learn::Stretch> course;
   double load_bytes = 0;  // of the data at rest; 0: as the machine's storage keeps values
+  // learn::Learner::memory_bytes(); empty: not known.
+  std::function<double(const learn::Shape&, const learn::Division&)> memory = {};
 };
 
 // How it is to be done.
@@ -56,6 +59,7 @@ struct Point {
   double price = 0;        // of `seconds`
   double total_price = 0;  // of seeding and scoring, too
   double requests = 0, bytes = 0;
+  double memory_bytes = 0;  // of the largest process at its peak; 0: not known
   double load = 0, work = 0, exchange = 0, absorb = 0;  // parts of `seconds`
   double seed = 0, score = 0;                           // seconds beside them
   Round round;                                          // of training
@@ -82,6 +86,8 @@ double exchange_seconds(const Machine& machine, const learn::Cost& cost, const l
 double leg_seconds(const Storage& storage, const runtime::Leg& leg, double bytes);
 runtime::StepCost storage_step(const Machine& machine, const Setting& setting, int workers);
 double load_seconds(const Machine& machine, const Job& job, const Setting& setting, int workers);
+// Bytes that the largest process holds at its peak; 0 where that is not known.
+double peak_bytes(const Job& job, const Setting& setting, int workers);
 // The price of `processes` for so long, and of requests.
 double price_of(const Price& price, int processes, double seconds, double requests);
 int processes_of(const Machine& machine, const Setting& setting, int workers);

@@ -106,6 +106,25 @@ def check_json_of_plan_says_how_stale(box):
     expect("staleness" not in box.json(words.replace("--workers 8", "--workers 1")), "one worker")
 
 
+def check_json_of_plan_says_memory(box):
+    words = "plan lda --rows 1000000 --dims 50000 --nonzeros 100000000 --n-topics 1000 --workers 1,2"
+    sampled = f"{words} --sampler mh"
+    one, two = (point["memory_bytes"] for point in box.json(f"{sampled} --runtime threads")["points"])
+    # A tile for each thread; rows, topics and counts are there once.
+    expect(1e7 < two - one < 3e8 and one > 1e9, (one, two))
+    one, two = (point["memory_bytes"] for point in box.json(f"{sampled} --runtime mpi --machine generic")["points"])
+    expect(one > 1e9 and two > 1e9, (one, two))
+    for other in (words, f"{sampled} --runtime storage --machine azure-small"):
+        expect("memory_bytes" not in box.json(other)["best"], other)
+    # Tokens are those of the file: ten of each word, not two.
+    for name, count in (("few.ldac", 2), ("many.ldac", 10)):
+        (box / name).write_text("".join(f"2 {i % 50}:{count} {50 + i % 50}:{count}\n" for i in range(20000)))
+    few, many = (box.json(f"plan lda {name} --sampler mh --runtime threads --workers 1")["points"][0]["memory_bytes"]
+                 for name in ("few.ldac", "many.ldac"))
+    given = box.json("plan lda --rows 20000 --dims 100 --nonzeros 40000 --sampler mh --runtime threads --workers 1")
+    expect(near(few, given["points"][0]["memory_bytes"], 1e-3) and many > few + 1e6, (few, many, given))
+
+
 def check_a_run_says_what_staleness_would_have_saved(box):
     (box / "wide.libsvm").write_text(libsvm_text(300, 40000, 5))
     (box / "mine.toml").write_text(PROFILE)

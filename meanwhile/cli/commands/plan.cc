@@ -44,6 +44,7 @@ Json point_json(const Point& point) {
   json["round"] = {{"work", point.round.work},
                    {"exchange", point.round.exchange},
                    {"absorb", point.round.absorb}};
+  if (point.memory_bytes > 0) json["memory_bytes"] = std::llround(point.memory_bytes);
   json["requests"] = point.requests;
   json["bytes"] = point.bytes;
   return json;
@@ -247,6 +248,12 @@ std::string Plan::answer(const plan::Choice& choice) const {
   if (point.seed + point.score >= 0.001) {
     text += fmt::format("besides the rounds: {} of preparation, {} of scoring\n",
                         duration(point.seed), duration(point.score));
+  }
+  if (point.memory_bytes > 0) {
+    text += fmt::format(
+        "memory of {}: {} at its peak\n",
+        flags_.setting().medium == plan::Medium::kMemory ? "the process" : "each worker",
+        bytes_shown(std::llround(point.memory_bytes)));
   }
   return text;
 }

@@ -144,6 +144,26 @@ data::Dataset PlanFlags::read(const base::Json& parameters) const {
   return data::read(files, options);
 }
 
+namespace {
+
+double sum_of_values(const data::Matrix& x) {
+  double sum = 0;
+  std::visit(
+      [&](const auto& m) {
+        for (std::int64_t i = 0; i < m.rows; ++i) {
+          if constexpr (data::kIsSparse<std::decay_t<decltype(m)>>) {
+            for (const auto value : m.row(i).values) sum += static_cast<double>(value);
+          } else {
+            for (const auto value : m.row(i)) sum += static_cast<double>(value);
+          }
+        }
+      },
+      x);
+  return sum;
+}
+
+}  // namespace
+
 learn::Shape PlanFlags::shape_of_files(const base::Json& parameters) const {
   const data::Dataset data = read(parameters);
   if (entry_.held_out && !entry_.of_text && data.labels.empty()) {
@@ -153,6 +173,8 @@ learn::Shape PlanFlags::shape_of_files(const base::Json& parameters) const {
   learn::Shape shape = {data::rows(data.x), data::cols(data.x), data::stored(data.x), 2,
                         data::is_sparse(data)};
   if (entry_.spread) shape.spread = graph::spread_by_workers(data.x, entry_.spread);
+  // A file that is mapped is not read for its shape.
+  if (entry_.of_text && !data.mapped) shape.total = sum_of_values(data.x);
   if (!data.labels.empty() && entry_.classes) {
     const auto values = data::label_values(data, base::hardware_threads());
     if (!values.empty()) shape.classes = std::ssize(values);
@@ -246,10 +268,14 @@ void PlanFlags::settle() {
   settle_setting();
   job_.learner = entry_.name;
   job_.shape = shape(parameters);
-  const std::unique_ptr<learn::RoundLearner> learner = entry_.make(parameters);
+  const std::shared_ptr<learn::RoundLearner> learner = entry_.make(parameters);
   job_.course = learner->course(job_.shape);
+  job_.memory = [learner](const learn::Shape& shape, const learn::Division& division) {
+    return learner->memory_bytes(shape, division);
+  };
   const double outputs = learner->cost(job_.shape).outputs;
-  if (outputs > static_cast<double>(job_.shape.rows)) {
+  // There may be more topics than documents.
+  if (!entry_.of_text && outputs > static_cast<double>(job_.shape.rows)) {
     throw Error(ErrorKind::kInput, "{} clusters or classes, but the data has only {}", outputs,
                 base::counted(job_.shape.rows, "row"));
   }

@@ -35,6 +35,9 @@ class StoredTables final : public learn::RoundLearner {
   std::vector<learn::Stretch> course(const learn::Shape& shape) const override {
     return learner_->course(shape);
   }
+  double memory_bytes(const learn::Shape& shape, const learn::Division& division) const override {
+    return learner_->memory_bytes(shape, division);
+  }
 
   void attach(const learn::Attachment& attachment) override;
   // With a block of versions behind those of the learner.

@@ -1,15 +1,15 @@
-// The cost of a round, from the shape of the data alone. How many tokens a stored count stands for
-// is not known before: two in most texts. A token takes as long as some 1,000 operations of a
-// kernel that computes, for any number of topics: it waits for memory and for branches.
+// The cost of a round, from the shape of the data alone. A token takes as long as some 1,000
+// operations of a kernel that computes, for any number of topics: it waits for memory and for
+// branches.
 #include <algorithm>
 
+#include "meanwhile/learn/lda/sampled/memory.h"
 #include "meanwhile/learn/lda/sampled/sampled.h"
 
 namespace meanwhile::learn::lda::sampled {
 
 namespace {
 
-constexpr double kTokensOfCount = 2;  // of a stored count
 constexpr double kOperations = 1000;  // of a token and step
 constexpr double kFirstWork = 9;      // steps of tokens that have no topics yet
 constexpr double kCounting = 4;       // of a stored value that is only counted

@@ -34,6 +34,9 @@ namespace meanwhile::learn::lda::sampled {
 // kMostShortTopics topics, then uint32.
 inline constexpr char kTopicsOfTokens[] = "topics";
 
+// Tokens of a tile: fewer, and one document more.
+inline constexpr std::size_t kTileTokens = 1 << 20;
+
 enum class StageName { kCount, kFirst, kTrain, kScore };
 inline constexpr Named<StageName> kStageNames[] = {{StageName::kCount, "count"},
                                                    {StageName::kFirst, "first"},
@@ -74,6 +77,7 @@ class Sampled final : public RoundLearner {
   void restore(const data::SafetensorsFile& file) override;
   Cost cost(const Shape& shape) const override;
   std::vector<Stretch> course(const Shape& shape) const override;
+  double memory_bytes(const Shape& shape, const Division& division) const override;
 
   const WordTopics& counts() const { return counts_; }
   std::span<const double> alpha() const { return alpha_; }

@@ -15,7 +15,6 @@ namespace meanwhile::learn::lda::sampled {
 namespace {
 
 constexpr std::uint64_t kFirstSweeps = 2, kFirstSteps = 4;  // of documents without topics
-constexpr std::size_t kTileTokens = 1 << 20;                // fewer, and one document more
 
 }  // namespace
 
