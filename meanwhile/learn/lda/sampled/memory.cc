@@ -1,10 +1,10 @@
-// The peak is in the rounds of training, where all threads have a tile, but for many topics of few
-// documents, where it is in the score round.
+// The peak is in the rounds of training, where all threads have a tile; for many topics of few
+// documents it is in the score round.
 //
 // Sizes of what is held follow from the data, but for two: how many pairs of word and topic occur,
-// and how many tokens change in a round. Both are taken from runs on kos, nips and generated
-// corpora of 100 to 2,000 topics (doc/lda.md), at the upper end of what they had. A vector that
-// grows leaves the memory of its smaller selves to the heap: it counts twice.
+// and how many tokens change in a round. Both are fitted to runs on texts and generated corpora of
+// 100 to 2,000 topics (doc/lda.md), near the upper end of what they had. A vector that grows leaves
+// the memory of its smaller selves to the heap: it counts twice.
 #include "meanwhile/learn/lda/sampled/memory.h"
 
 #include <bit>
@@ -37,12 +37,14 @@ double shortness(double tokens, double rows) {
 // The part of all tokens that a step gives another topic.
 double changed_part(double topics, double shortness) {
   const double decades = std::max(0.0, std::log10(topics) - 2);  // behind 100 topics
-  return std::min(1.0, 0.27 + 0.29 * std::pow(shortness, 0.7) * decades);
+  return std::min(1.0, 0.27 + 0.28 * std::pow(std::min(1.0, shortness), 0.7) * decades);
 }
 
-double held_pairs(double cells, double tokens, double shortness) {
-  const double usual = 0.085 * std::pow(shortness, 0.3) * std::sqrt(cells * tokens);
-  return std::min({cells, tokens, usual});
+// Pairs of word and topic that occur. The number of words tells little: most of them are rare.
+double held_pairs(double topics, double words, double tokens, double shortness) {
+  const double usual =
+      3 * std::pow(topics, 0.55) * std::pow(tokens, 0.56) * std::pow(shortness, 0.23);
+  return std::min({topics * words, tokens, usual});
 }
 
 struct Tokens {
@@ -100,7 +102,7 @@ Memory memory_of(const Parameters& parameters, const Shape& shape, const Divisio
   Memory memory;
   memory.topics = topic_bytes * tokens * mine / S;
   memory.counts =
-      kPairBytes * held_pairs(V * K, tokens, is_short) + kSpareLists * topic_bytes * tokens;
+      kPairBytes * held_pairs(K, V, tokens, is_short) + kSpareLists * topic_bytes * tokens;
   if (parameters.exact) memory.drawn = (sizeof(float) + sizeof(Alias)) * V * K;
 
   // Updates that are alive at once (exchange/sum.h), and the one that is exchanged.
@@ -130,7 +132,7 @@ Memory memory_of(const Parameters& parameters, const Shape& shape, const Divisio
   memory.tiles = threads * (tile_bytes(train, steps, K) +
                             changes_bytes(changes * steps * train.tokens) + by_word_and_topic);
   const double together = static_cast<double>(CoOccurrence::size(1, kTopWords));
-  memory.scores = (alive + 2) * sizeof(double) * together * K;
+  memory.scores = (alive + 1) * sizeof(double) * together * K;
   return memory;
 }
 
