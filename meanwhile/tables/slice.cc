@@ -125,7 +125,8 @@ Slice::Slice(const Table& table, std::int64_t rows, const data::SafetensorsFile&
                   table.name);
     }
     values_.resize(words<T>(values.size()));
-    std::memcpy(values_.data(), values.data(), values.size_bytes());
+    std::copy_n(std::as_bytes(values).begin(), values.size_bytes(),
+                std::as_writable_bytes(std::span(values_)).begin());
   });
 }
 
