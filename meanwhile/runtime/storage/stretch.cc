@@ -9,6 +9,7 @@
 //                                move is not put, and one of another cut is taken from the store
 //   a move cannot be read        it is removed after some tries, and a waiting worker makes it
 //                                again from the claim, to the same bits
+//   a move of an impossible read it is removed, and made again in the same way
 //   a claim cannot be read       it is removed and made anew; where the move is there already, the
 //                                move says what was read, and the claim is put again from it
 #include "meanwhile/runtime/storage/stretch.h"
@@ -183,6 +184,15 @@ bool StretchRunner::bring_own(Seat& seat, std::int64_t clock, double now_s) {
     const ShardMove* own = known(next);
     if (own == nullptr) return false;
     tables::Cut cut = own->cut;
+    if (!is_allowed(cut, seat, next.second)) {
+      refuse_move(next);
+      return false;
+    }
+    const tables::Cut& taken = seat.reader->taken();
+    if (!std::equal(taken.begin(), taken.end(), cut.begin(), std::less_equal<>())) {
+      seat = {};  // it was on its way to what another cut sees: it begins again
+      return false;
+    }
     if (!bring_to(seat, cut, now_s)) return false;
     ++cut[at];
     if (!bring_to(seat, cut, now_s)) return false;

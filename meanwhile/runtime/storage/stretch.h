@@ -90,6 +90,8 @@ class StretchRunner {
   std::shared_ptr<learn::ShardMove> read_move(Clock of);
   bool put(const Begun& begun);
   void lose(const std::string& name, double now_s, const std::function<void()>& forget);
+  void forget_move(Clock of);
+  void refuse_move(Clock of);
   const learn::ShardMove* known(Clock of) const;
   void forget();
   std::string read_name(Clock of) const { return names_.read(step_, of.second, of.first); }

@@ -66,6 +66,22 @@ void StretchRunner::lose(const std::string& name, double now_s,
   forget();
 }
 
+// The clock of a move that is no longer at the store is to be done again.
+void StretchRunner::forget_move(Clock of) {
+  lost_.insert(of);
+  there_[static_cast<std::size_t>(of.first)].erase(of.second);
+  count(of.first);
+}
+
+// A move that no read of the shard can have made is whole: no later try would read another.
+void StretchRunner::refuse_move(Clock of) {
+  unreadable_ = move_name(of);
+  blobs_.remove(std::vector{unreadable_});
+  moves_.erase(of);
+  summaries_.erase(of);
+  forget_move(of);
+}
+
 // Nothing when there is no whole move that could be the clock's.
 std::shared_ptr<ShardMove> StretchRunner::read_move(Clock of) {
   const auto blob = get_sealed(blobs_, move_name(of));
@@ -98,11 +114,7 @@ void StretchRunner::fetch(const std::vector<Clock>& moves, double now_s) {
   for (std::size_t i = 0; i < missing.size(); ++i) {
     const Clock of = missing[i];
     if (found[i] == nullptr) {
-      lose(move_name(of), now_s, [&] {
-        lost_.insert(of);
-        there_[static_cast<std::size_t>(of.first)].erase(of.second);
-        count(of.first);
-      });
+      lose(move_name(of), now_s, [&] { forget_move(of); });
       continue;
     }
     unread_.forget(move_name(of));
