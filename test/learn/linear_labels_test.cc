@@ -201,7 +201,8 @@ TEST(LinearScale, SparseAndDenseGiveOneModel) {
       p.standardize = standardize, p.l1 = l1;
       const auto sparse = test::train(Kind::kLogistic, p, test::dataset(data));
       const auto dense = test::train(Kind::kLogistic, p, test::dataset(data, Storage::kDense));
-      EXPECT_LT(distance(sparse.w, dense.w), 1e-6) << standardize << l1;
+      // They come to the optimum on different ways, as near as their objective tells.
+      EXPECT_LT(distance(sparse.w, dense.w), 1e-5) << standardize << l1;
     }
   }
 }
